@@ -72,7 +72,7 @@ def fleet(nodes: int, pods: int, seed: int) -> ConsolidationProblem:
     world.hear_of_nodes(told_nodes)
     world.hear_of_pods(told_pods)
     return ConsolidationProblem(
-        stage=SimulatedCluster.copy_of(world.snapshot(loads.NOW)),
+        simulated=SimulatedCluster.copy_of(world.snapshot(loads.NOW)),
         pools=(pool,),
         offerings=offerings,
         candidates=tuple(candidates),
@@ -103,7 +103,7 @@ def told(question: ConsolidationProblem, advice: MoveAdvice) -> dict[str, object
         forms[move.form] = forms.get(move.form, 0) + 1
     return {
         "nodes": len(question.candidates),
-        "pods": question.stage.snapshot.pod_count,
+        "pods": question.simulated.snapshot.pod_count,
         "saving_percent": round(100 * advice.saves_per_hour / advice.now_per_hour, 2),
         "moves": len(advice.moves),
         "forms": forms,
@@ -115,15 +115,15 @@ def told(question: ConsolidationProblem, advice: MoveAdvice) -> dict[str, object
 
 def is_sound(question: ConsolidationProblem, advice: MoveAdvice) -> bool:
     """Whether after each move all pods have a node, and no node has more than it can bear."""
-    snapshot = question.stage.snapshot
+    snapshot = question.simulated.snapshot
     pods_on = {name: set(pods) for name, pods in snapshot.pods_by_node.items()}
     pods = {uid: pod for own in snapshot.pods_by_node.values() for uid, pod in own.items()}
     has = {name: amounts_from(node.status.allocatable) for name, node in snapshot.nodes.items()}
     for move in advice.moves:
         to = dict(move.to)
         has |= {one.name: amounts_from(one.offering.resources) for one in move.buying}
-        gone = [uid for name in move.leaving for uid in pods_on.pop(name, ())]
-        if set(gone) != to.keys() or not set(to.values()) <= has.keys() - set(move.leaving):
+        gone = [uid for name in move.terminating for uid in pods_on.pop(name, ())]
+        if set(gone) != to.keys() or not set(to.values()) <= has.keys() - set(move.terminating):
             return False
         for uid, name in to.items():
             pods_on.setdefault(name, set()).add(uid)

@@ -100,7 +100,7 @@ class Books:
             if name == FAILOVER:
                 self.spent.passes += 1
                 self.spent.longest_seconds = max(self.spent.longest_seconds, seconds)
-                self.carried = decision.memory
+                self.carried = decision.previous
             return decision
 
         return decide_timed

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from growth.run.runtime import think
+from growth.run.runtime import compute
 
 _TICK_SECONDS = 0.001
 # The collector comes back when the thought is done and looks through what was made meanwhile: that counts, too.
@@ -22,7 +22,7 @@ async def lateness_ms(work: Callable[[], object], runs: int) -> float:
 
 
 async def _worst(work: Callable[[], object]) -> float:
-    thought = asyncio.create_task(think(work))
+    thought = asyncio.create_task(compute(work))
     worst, after = 0.0, 0
     while after < _TICKS_AFTER:
         began, computed = time.perf_counter(), time.process_time()

@@ -35,7 +35,7 @@ from growth.decide.fit import SimulatedCluster
 from growth.decide.solver.placement_solution import PlacementSolution
 from growth.decide.solver.planner import plan
 from growth.decide.solver.problem import StepBudget
-from growth.run.runtime import spare_the_collector, think
+from growth.run.runtime import compute, spare_the_collector
 
 FIRST = StepBudget(passes=1, rounds=0)
 # What the last line of several seeds tells; larger is worse in all of them.
@@ -74,7 +74,7 @@ async def timed(solve: Callable[[], PlacementSolution], runs: int) -> tuple[Plac
     solution = PlacementSolution("NoDemands")
     for _ in range(runs):
         wall, cpu = time.perf_counter(), time.process_time()
-        solution = await think(solve)
+        solution = await compute(solve)
         best = min(best, (time.perf_counter() - wall, time.process_time() - cpu))
     return solution, *best
 

@@ -130,11 +130,11 @@ class Server:
     def pass_once(self) -> float:
         """One pass and what follows of it; the seconds that were spent on deciding."""
         self._now += _STEP
-        snapshot, state = self._world.snapshot(self._now), DeciderState(memory=self._memory)
+        snapshot, state = self._world.snapshot(self._now), DeciderState(carry=self._memory)
         began = time.thread_time()
         decision = decide_workloads(snapshot, state, _SETTINGS)
         spent = time.thread_time() - began
-        self._memory = decision.memory
+        self._memory = decision.previous
         # Ended before what is new is done: nobody runs for no time at all.
         for workload in list(self._running.values())[:_ENDING]:
             self._do(WORKLOADS, workload, finish(workload, self._now))

@@ -24,7 +24,7 @@ from growth.api.offering import INSTANCE_TYPE
 from growth.api.settings.model import KwokSettings, Settings
 from growth.cli.failures import NotDone, UsageError
 from growth.cli.main import main
-from growth.cli.plan import PlanOptions, show, think
+from growth.cli.plan import PlanOptions, compute, show
 from growth.cli.plan_seeing import read_world
 from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
@@ -75,7 +75,7 @@ class Person:
         openers = open_providers(self._settings, self._play.now, is_looking=True)
         out, aside = io.StringIO(), Console(file=io.StringIO())
         world = await read_world(client, openers, self._play.now, aside)
-        report = think(world, self._settings, PlanOptions(**wish), self._play.now(), aside)
+        report = compute(world, self._settings, PlanOptions(**wish), self._play.now(), aside)
         show(report, PlanOptions(**wish), Console(file=out, width=width, highlight=False))
         return out.getvalue()
 

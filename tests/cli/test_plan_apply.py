@@ -220,7 +220,7 @@ def test_no_more_is_proposed_than_the_budgets_let_go_now() -> None:
     whole = optimising_report(a_shop(max_unavailable="1").snapshot(NOW), SETTINGS)
     wave = first_wave(a_shop(max_unavailable="1").snapshot(NOW), SETTINGS)
     assert len(whole.steps) > len(wave.moves) == len(wave.report.steps) == 1
-    assert wave.moves[0].leaving == tuple(one.name for one in wave.report.steps[0].going)
+    assert wave.moves[0].terminating == tuple(one.name for one in wave.report.steps[0].going)
     leaving = msgspec.structs.replace(a_node("default-9999", "cx23"), spec=NodeSpec(taints=(LEAVES,)))
     assert first_wave(a_shop(leaving, max_unavailable="1").snapshot(NOW), SETTINGS).moves == ()
 

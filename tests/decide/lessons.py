@@ -33,7 +33,7 @@ def lesson_of(
         requests=tuple(requests),
         every_request=(*requests, *others),
         nodes={node.metadata.name: node for node in nodes},
-        shop=shop_of(clouds, [pool], [*requests, *others], now, PROVISION),
+        catalog=shop_of(clouds, [pool], [*requests, *others], now, PROVISION),
         listed={one.id: one for one in cloud.offerings},
         providers=tuple(clouds),
         now=now,

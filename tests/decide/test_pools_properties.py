@@ -103,7 +103,7 @@ def worlds(draw: st.DrawFn) -> list[Thing]:
 
 
 def decided(things: list[Thing], memory: object = None, now: datetime = NOW) -> Decision:
-    return decide(a_snapshot(*things, now=now), DeciderState(memory=memory), Settings())
+    return decide(a_snapshot(*things, now=now), DeciderState(carry=memory), Settings())
 
 
 def carried_out(things: list[Thing], decision: Decision) -> list[Thing]:
@@ -128,7 +128,7 @@ def test_what_was_decided_is_enough(things: list[Thing]) -> None:
     memory: object = None
     for _ in range(2):
         decision = decided(things, memory)
-        things, memory = carried_out(things, decision), decision.memory
+        things, memory = carried_out(things, decision), decision.previous
     again = decided(things, memory)
     assert [said for said in again.said if isinstance(said, PatchObject)] == []
 
@@ -140,11 +140,11 @@ def test_time_alone_changes_a_status_a_bounded_number_of_times(things: list[Thin
     for _ in range(8):
         decision = decided(things, memory, now)
         written += sum(isinstance(said, PatchObject) for said in decision.said)
-        things, memory = carried_out(things, decision), decision.memory
+        things, memory = carried_out(things, decision), decision.previous
         now += step
     assert written <= 8
     final = decided(things, memory, now + 100 * HOUR)
-    at_rest = decided(carried_out(things, final), final.memory, now + 101 * HOUR)
+    at_rest = decided(carried_out(things, final), final.previous, now + 101 * HOUR)
     assert at_rest.wake_at is None
     assert [said for said in at_rest.said if isinstance(said, PatchObject)] == []
 

@@ -136,7 +136,7 @@ def test_a_pod_whose_labels_change_or_that_must_go_joins_another_family() -> Non
     body = a_pod("p", node="n", labels={"app": "db"}, version=3)
     body["metadata"]["deletionTimestamp"] = BORN
     teller.pod(body)
-    assert [family.is_leaving for _, family in world.families.items()] == [True]
+    assert [family.is_terminating for _, family in world.families.items()] == [True]
 
 
 def test_a_copy_of_the_room_stays_as_it_was() -> None:
@@ -295,7 +295,7 @@ def makes_put_together_anew(world: ClusterCache) -> dict[NodeTemplateKey, dict[s
 
 def families_of(world: ClusterCache) -> dict[Family, dict[str, int]]:
     return {
-        (family.namespace, tuple(family.labels.items()), id(family.spec), family.is_leaving): dict(family.by_node)
+        (family.namespace, tuple(family.labels.items()), id(family.spec), family.is_terminating): dict(family.by_node)
         for _, family in world.snapshot(NOW).families.items()
     }
 

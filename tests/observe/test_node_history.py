@@ -170,7 +170,7 @@ def test_transactions_stand_in_the_order_of_their_versions() -> None:
 def test_a_memory_that_cannot_be_read_is_a_problem_until_it_is_mended() -> None:
     told = Told()
     told.memory_of(MemoryData(memory="nonsense"))
-    assert (told.page.memory, "nonsense" in told.page.problem) == (None, True)
+    assert (told.page.record, "nonsense" in told.page.problem) == (None, True)
     told.memory("a", 12)
     assert told.page.problem == ""
 

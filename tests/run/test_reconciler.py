@@ -133,22 +133,22 @@ async def test_a_decider_is_reminded_of_what_it_wanted_to_remember() -> None:
     cluster, counting, other = SmallCluster(), Scribe(), Scribe()
 
     def count(_: Snapshot, state: DeciderState) -> Decision:
-        return Decision(memory=1 if not isinstance(state.memory, int) else state.memory + 1)
+        return Decision(previous=1 if not isinstance(state.carry, int) else state.carry + 1)
 
     counting.decide = count
     replica = await a_leader(cluster, counting, other)
     for number in range(3):
         cluster.add_pod(f"web-{number}")
         await asyncio.sleep(1)
-    assert [state.memory for state in counting.states] == [None, 1, 2, 3]
-    assert [state.memory for state in other.states] == [None] * 4
+    assert [state.carry for state in counting.states] == [None, 1, 2, 3]
+    assert [state.carry for state in other.states] == [None] * 4
     await replica.stop()
 
 
 @virtual
 async def test_what_failover_remembers_is_counted() -> None:
     scribe = Scribe()
-    scribe.decide = lambda _, __: Decision(memory=FailoverCarry(findings={"Dead": 1}, stuck=2, recovered=(30.0,)))
+    scribe.decide = lambda _, __: Decision(previous=FailoverCarry(findings={"Dead": 1}, stuck=2, recovered=(30.0,)))
     replica = await a_leader(SmallCluster(), scribe)
     text = replica.health.metrics.text().decode()
     assert 'growth_failover_nodes{state="Dead"} 1.0' in text
@@ -164,14 +164,14 @@ async def test_a_decider_that_raises_remembers_what_it_knew_before() -> None:
     def decide(_: Snapshot, __: DeciderState) -> Decision:
         if len(scribe.passes) == 2:
             raise ZeroDivisionError
-        return Decision(memory=len(scribe.passes))
+        return Decision(previous=len(scribe.passes))
 
     scribe.decide = decide
     replica = await a_leader(cluster, scribe)
     for number in range(2):
         cluster.add_pod(f"web-{number}")
         await asyncio.sleep(1)
-    assert [state.memory for state in scribe.states] == [None, 1, 1]
+    assert [state.carry for state in scribe.states] == [None, 1, 1]
     await replica.stop()
 
 
@@ -237,9 +237,9 @@ async def test_a_long_thought_comes_back_in_a_later_pass() -> None:
     cluster, scribe = SmallCluster(), Scribe()
 
     def decide(snapshot: Snapshot, state: DeciderState) -> Decision:
-        if state.answer is None and not state.is_thinking:
+        if state.answer is None and not state.is_computing:
             waiting = len(snapshot.waiting)
-            return Decision(thought=lambda: waiting + 40)
+            return Decision(computation=lambda: waiting + 40)
         return Decision()
 
     scribe.decide = decide
@@ -258,7 +258,7 @@ def test_a_thought_that_fails_is_told_and_ends_nothing(caplog: pytest.LogCapture
         scribe = Scribe()
 
         def decide(_: Snapshot, __: DeciderState) -> Decision:
-            return Decision(thought=lambda: 1 / 0) if len(scribe.passes) == 1 else Decision()
+            return Decision(computation=lambda: 1 / 0) if len(scribe.passes) == 1 else Decision()
 
         scribe.decide = decide
         replica = await a_leader(SmallCluster(), scribe)

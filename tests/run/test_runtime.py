@@ -8,7 +8,7 @@ from collections.abc import Generator
 
 import pytest
 
-from growth.run.runtime import think, undisturbed
+from growth.run.runtime import compute, undisturbed
 
 
 @pytest.fixture(autouse=True)
@@ -51,13 +51,13 @@ async def wait_for(event: threading.Event) -> None:
 
 
 async def test_the_collector_rests_and_turns_are_short_while_somebody_thinks() -> None:
-    assert await think(seen) == QUIET
+    assert await compute(seen) == QUIET
     assert gc.isenabled()
 
 
 async def test_the_loop_goes_on_meanwhile() -> None:
     thought = Thought()
-    thinking = asyncio.create_task(think(thought))
+    thinking = asyncio.create_task(compute(thought))
     await wait_for(thought.begun)
     thought.let_go.set()  # by the loop: a thought that held it up would wait for ever
     assert await thinking == "thought through"
@@ -65,15 +65,15 @@ async def test_the_loop_goes_on_meanwhile() -> None:
 
 async def test_what_goes_wrong_comes_through_and_leaves_nothing_behind() -> None:
     with pytest.raises(ZeroDivisionError):
-        await think(lambda: 1 // 0)
+        await compute(lambda: 1 // 0)
     assert gc.isenabled()
 
 
 async def test_two_thoughts_at_once_take_place_one_after_the_other() -> None:
     first, second = Thought(), Thought()
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(think(first))
-        tasks.create_task(think(second))
+        tasks.create_task(compute(first))
+        tasks.create_task(compute(second))
         await wait_for(first.begun)
         second.let_go.set()
         assert not second.begun.is_set()
@@ -83,47 +83,47 @@ async def test_two_thoughts_at_once_take_place_one_after_the_other() -> None:
 
 
 async def test_all_thoughts_share_one_thread() -> None:
-    assert await think(threading.get_ident) == await think(threading.get_ident) != threading.get_ident()
+    assert await compute(threading.get_ident) == await compute(threading.get_ident) != threading.get_ident()
 
 
 async def test_the_last_to_leave_wakes_the_collector() -> None:
     with undisturbed():
-        await think(lambda: None)
+        await compute(lambda: None)
         assert seen() == QUIET
     assert gc.isenabled()
 
 
 async def test_a_collector_that_was_off_stays_off() -> None:
     gc.disable()
-    await think(lambda: None)
+    await compute(lambda: None)
     assert not gc.isenabled()
     gc.enable()
 
 
 async def test_whoever_is_cancelled_waits_no_longer_but_the_thought_goes_on_unheard() -> None:
     thought = Thought()
-    thinking = asyncio.create_task(think(thought))
+    thinking = asyncio.create_task(compute(thought))
     await wait_for(thought.begun)
     thinking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await thinking
     assert not gc.isenabled()  # it is still at it
     thought.let_go.set()
-    await think(lambda: None)  # comes after it
+    await compute(lambda: None)  # comes after it
     assert thought.at_the_end == QUIET
     assert gc.isenabled()
 
 
 async def test_a_thought_that_is_cancelled_before_it_began_never_does() -> None:
     first, second = Thought(), Thought()
-    thinking = asyncio.create_task(think(first))
+    thinking = asyncio.create_task(compute(first))
     await wait_for(first.begun)
-    in_line = asyncio.create_task(think(second))
+    in_line = asyncio.create_task(compute(second))
     await asyncio.sleep(0)
     in_line.cancel()
     with pytest.raises(asyncio.CancelledError):
         await in_line
     first.let_go.set()
     await thinking
-    await think(lambda: None)
+    await compute(lambda: None)
     assert not second.begun.is_set()

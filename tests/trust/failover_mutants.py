@@ -70,7 +70,7 @@ def _nobody_else(_: Node, __: Proof) -> str:
 
 
 def _back_when_ready(scene: FailoverContext, node: Node, _: Proof) -> bool:
-    return node.is_ready and node.metadata.uid not in scene.memory.cases
+    return node.is_ready and node.metadata.uid not in scene.carry.cases
 
 
 def _always(*_: object) -> bool:

@@ -69,9 +69,9 @@ class Executor:
     """One role's hands. ``close`` it: what is under way then ends or is cancelled, and nothing begins any more."""
 
     def __init__(
-        self, doors: Clients, *, wake: Callable[[], None], witness: ActionObserver, pulse: ProgressSignal
+        self, clients: Clients, *, wake: Callable[[], None], witness: ActionObserver, pulse: ProgressSignal
     ) -> None:
-        self._doors = doors
+        self._clients = clients
         self._wake = wake
         self._witness = witness
         self._pulse = pulse
@@ -163,7 +163,7 @@ class Executor:
         started = self._loop.time()
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
-                outcome = await carry_out(action, self._doors)
+                outcome = await carry_out(action, self._clients)
         except TimeoutError:
             message = f"there was no answer within {_PATIENCE_SECONDS:.0f} s"
             outcome = self._failed(action, "TimeoutError", message)
@@ -192,7 +192,7 @@ class Executor:
                 del self._outcomes[key_of(old.action)]
 
     def _failed(self, action: Action, error: str, message: str) -> Outcome:
-        return Outcome(action=action, result=Result.FAILED, at=self._doors.now(), error=error, message=message)
+        return Outcome(action=action, result=Result.FAILED, at=self._clients.now(), error=error, message=message)
 
     def _ended(self, lane: Lane, door: str | None, task: asyncio.Task[Outcome]) -> None:
         del self._under_way[lane]
@@ -239,7 +239,7 @@ class Executor:
         if is_problem and not is_small:
             word = type(action).__name__
             reason = f"{word}{outcome.result.value.capitalize()}"
-            self._doors.recorder.record(action.subject, EventType.WARNING, reason, word, outcome.message)
+            self._clients.recorder.record(action.subject, EventType.WARNING, reason, word, outcome.message)
 
 
 def _shown(action: Action) -> str:

@@ -28,7 +28,7 @@ async def follow_wish(client: Client, settings: Settings, name: str, talk: Opera
     async with looks(client, settings, talk, aside) as scenes:
         async for context in scenes:
             node = context.snapshot.nodes.get(name)
-            if node is None or name in context.leaving:
+            if node is None or name in context.terminating:
                 teller.say(f"node {name} is empty, and goes" if node is not None else f"node {name} is gone")
                 return
             move = next((one for one in context.moves if name in one.spec.nodes and one.status.phase != "Done"), None)

@@ -61,7 +61,7 @@ def _why_not(entry: MemoryDocument, node: Node | None, book: MemoryBook, their_m
         return LIVES_ELSEWHERE
     if entry.node not in book.memories:
         return ""
-    memory = book.pages[entry.node].memory
+    memory = book.pages[entry.node].record
     if memory is not None and memory.is_final and entry.memento.says_the_same_as(memory.memento):
         return SAME
     return "" if overwrite else KNOWN
@@ -70,7 +70,7 @@ def _why_not(entry: MemoryDocument, node: Node | None, book: MemoryBook, their_m
 def _write(entry: MemoryDocument, book: MemoryBook, now: datetime) -> RecordWrite:
     """It counts as written down now, so that nobody forgets it at once because it is old elsewhere."""
     there = book.memories.get(entry.node)
-    memory = book.pages[entry.node].memory if there is not None else None
+    memory = book.pages[entry.node].record if there is not None else None
     # In the place of a memory of this cluster it stands for that version: what comes late stays late.
     version = memory.memento.version if memory is not None else 0
     memento = msgspec.structs.replace(entry.memento, version=version, at=now)

@@ -73,7 +73,7 @@ def export(effective: EffectiveSettings, file: str, output: str | None) -> None:
 
 def exported(book: MemoryBook, output: str) -> str:
     """All memories that can be read, by name."""
-    memories = [(name, page.memory) for name, page in sorted(book.pages.items()) if page.memory is not None]
+    memories = [(name, page.record) for name, page in sorted(book.pages.items()) if page.record is not None]
     header = f"# {counted(len(memories), 'node')}, written by `growth memory export` at {book.at:%Y-%m-%d %H:%M} UTC.\n"
     return written(memories, output, header)
 
@@ -89,7 +89,7 @@ def _save(path: Path, text: str) -> None:
 
 
 def _tell_about_export(book: MemoryBook, file: str) -> None:
-    count = sum(page.memory is not None for page in book.pages.values())
+    count = sum(page.record is not None for page in book.pages.values())
     if file != "-":
         click.echo(f"{counted(count, 'memory', 'memories')} in {file}", err=True)
     waiting = sum(len(page.transactions) for page in book.pages.values())

@@ -76,12 +76,12 @@ def listed(book: MemoryBook, namespace: str, *, only_gone: bool = False) -> Memo
 
 
 def _is_known(page: NodePage) -> bool:
-    return bool(page.memory or page.problem or page.transactions)
+    return bool(page.record or page.problem or page.transactions)
 
 
 def line_of(page: NodePage) -> MemoryRow:
     """What is known about one name."""
-    memory, node = page.memory, page.node
+    memory, node = page.record, page.node
     memento = memory.memento if memory is not None else None
     return MemoryRow(
         node=page.name,
@@ -115,7 +115,7 @@ def oldest_of(waiting: Iterable[PendingTransaction]) -> datetime | None:
 
 def standing_of(page: NodePage) -> MemoryPhase:
     """How it is with this name."""
-    memory, node = page.memory, page.node
+    memory, node = page.record, page.node
     if page.problem:
         return MemoryPhase.UNREADABLE
     if node is not None:

@@ -67,7 +67,7 @@ async def read_scene(client: Client, settings: Settings, name: str, now: Now) ->
             before = await found(client, NODES, request.spec.replaces)
             _tell(world, NODES, [before] if before is not None else [])
     _tell(world, MEMORIES, [one for one in memories if one is not None])
-    memory = world.past.pages[name].memory if name in world.past.pages else None
+    memory = world.past.pages[name].record if name in world.past.pages else None
     labels = node.metadata.labels if node is not None else memory.memento.labels if memory is not None else {}
     if pool := labels.get(POOL):
         pools = await found(client, NODE_POOLS, pool)

@@ -71,7 +71,7 @@ class MemoryHistory(msgspec.Struct, frozen=True):
 def story_of(context: NodeMemoryContext, name: str) -> MemoryHistory:
     """What there is to say about this name now."""
     page = context.page(name)
-    node, memory = page.node, page.memory
+    node, memory = page.node, page.record
     receives = node is not None and not is_marked(node)
     source, follows = _source(context, name, node if receives else None)
     return MemoryHistory(
@@ -95,15 +95,15 @@ def story_of(context: NodeMemoryContext, name: str) -> MemoryHistory:
 
 def _source(context: NodeMemoryContext, name: str, receiver: Node | None) -> tuple[NodeContents | None, str]:
     """What is given to a node of this name, and whose it is if not its own."""
-    memory = context.page(name).memory
+    memory = context.page(name).record
     if context.settings.mode == "off" or (memory is not None and memory.claimed_by):
         return None, ""
     if memory is not None:
         return memory.memento, ""
     before = context.page(context.predecessor_of(name))
-    if before.memory is None or receiver is None or not _may_have(receiver, before.memory, before.node):
+    if before.record is None or receiver is None or not _may_have(receiver, before.record, before.node):
         return None, ""
-    return before.memory.memento, before.name
+    return before.record.memento, before.name
 
 
 def _may_have(node: Node, memory: NodeRecord, predecessor: Node | None) -> bool:
@@ -149,7 +149,11 @@ def _labels(
     changes: Mapping[str, str | None] | None,
 ) -> Iterator[RecordItem]:
     """Those first that memory is about, then those that a node knows better."""
-    policy, now, template = context.policy, node.metadata.labels if node else {}, template_of(receiver, context.snapshot)
+    policy, now, template = (
+        context.policy,
+        node.metadata.labels if node else {},
+        template_of(receiver, context.snapshot),
+    )
     takeable = legal(known.labels)
 
     def fate(key: str) -> RestoreOutcome:

@@ -32,14 +32,14 @@ async def looks(
     client: Client, settings: Settings, talk: OperatorDialog, aside: Console
 ) -> AsyncGenerator[AsyncGenerator[ConsolidationContext]]:
     """The cluster, again and again, as Growth sees it when it carries out moves."""
-    world = ClusterCache(talk.now)
+    cache = ClusterCache(talk.now)
 
     async def again() -> AsyncGenerator[ConsolidationContext]:
         while True:
-            yield ConsolidationContext(world.snapshot(talk.now()), DeciderState(), settings)
+            yield ConsolidationContext(cache.snapshot(talk.now()), DeciderState(), settings)
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async with reading(client, world, KINDS, aside):
+    async with reading(client, cache, KINDS, aside):
         yield again()
 
 

@@ -107,7 +107,7 @@ def plan(
         # Thinking comes when nothing runs beside it any more: then Ctrl-C ends it at once.
         world = asking(settings.kube, read)
         if not wish.is_applied:
-            show(think(world, settings, wish, _now(), aside), wish, console)
+            show(compute(world, settings, wish, _now(), aside), wish, console)
             return
         moves = propose(world, settings, wish, talk, (console, aside))
     except KeyboardInterrupt:
@@ -121,7 +121,7 @@ def propose(
 ) -> list[CreateObject]:
     """Show the first wave and ask; gives its moves as they are written. Raises NotDone if that is not to be."""
     (console, aside), now = consoles, talk.now()
-    wave = _thought(first_wave, world, settings, wish, now=now, aside=aside)
+    wave = _computation(first_wave, world, settings, wish, now=now, aside=aside)
     show(wave.report, wish, console)
     moves = written(world.snapshot(now), settings, wave)
     if moves:
@@ -143,16 +143,16 @@ def _carry_out(settings: Settings, moves: Sequence[CreateObject], talk: Operator
         raise click.exceptions.Exit(130) from None
 
 
-def think(
+def compute(
     world: ClusterCache, settings: Settings, wish: PlanOptions, now: datetime, aside: Console
 ) -> PendingReport | OptimizationReport:
     """What comes of what was read."""
-    thinking = optimising_report if wish.optimise else waiting_report
-    return _thought(thinking, world, settings, wish, now=now, aside=aside)
+    computing = optimising_report if wish.optimise else waiting_report
+    return _computation(computing, world, settings, wish, now=now, aside=aside)
 
 
-def _thought(
-    thinking: Callable[[Snapshot, Settings, str, Sequence[str]], T],
+def _computation(
+    computing: Callable[[Snapshot, Settings, str, Sequence[str]], T],
     world: ClusterCache,
     settings: Settings,
     wish: PlanOptions,
@@ -166,7 +166,7 @@ def _thought(
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=aside, transient=True, disable=not aside.is_terminal) as progress:
         progress.add_task(f"thinking about {len(snapshot.nodes):,} nodes and {snapshot.pod_count:,} pods", total=None)
-        return thinking(snapshot, settings, wish.pool, new_pools)
+        return computing(snapshot, settings, wish.pool, new_pools)
 
 
 def show(report: PendingReport | OptimizationReport, wish: PlanOptions, console: Console) -> None:

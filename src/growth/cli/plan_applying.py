@@ -71,13 +71,13 @@ async def write(client: Client, moves: Sequence[CreateObject], talk: OperatorDia
     there = {move.metadata.name: move for move in (await client.list(NODE_MOVES)).items}
     if busy := sorted(name for name, move in there.items() if not move.is_over):
         raise NotDone(f"moves are under way: {', '.join(busy)}; nothing was done. See kubectl get nodemoves")
-    doors = Clients(client, EventRecorder(client, "growth-plan", now=talk.now), talk.now)
+    clients = Clients(client, EventRecorder(client, "growth-plan", now=talk.now), talk.now)
     names: list[str] = []
     for move in moves:
         name = move.subject.name
         if name in there:  # the same was tried before, and is over: it would be taken for this one
             await client.delete(NODE_MOVES, name, uid=there[name].metadata.uid)
-        outcome = await carry_out(move, doors)
+        outcome = await carry_out(move, clients)
         if outcome.result is not Result.DONE:
             so_far = f"; {counted(len(names), 'move')} before it goes on" if names else ""
             raise UsageError(f"{name}: {outcome.message}{so_far}")

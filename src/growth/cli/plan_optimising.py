@@ -102,19 +102,21 @@ def optimising_report(
     snapshot: Snapshot, settings: Settings, pool: str = "", new_pools: Sequence[str] = ()
 ) -> OptimizationReport:
     """Think; with ``pool``, only its nodes may go, and only they are told of."""
-    return _thought(snapshot, settings, pool, new_pools, is_whole=True).report
+    return _computation(snapshot, settings, pool, new_pools, is_whole=True).report
 
 
 def first_wave(snapshot: Snapshot, settings: Settings, pool: str = "", new_pools: Sequence[str] = ()) -> MoveWave:
     """Think of no more than may go now. Of nodes that stay, only those that must are told of: others may come later."""
-    return _thought(snapshot, settings, pool, new_pools, is_whole=False)
+    return _computation(snapshot, settings, pool, new_pools, is_whole=False)
 
 
-def _thought(
+def _computation(
     snapshot: Snapshot, settings: Settings, pool: str, new_pools: Sequence[str], *, is_whole: bool
 ) -> MoveWave:
     context = ConsolidationContext(snapshot, DeciderState(), settings)
-    choice = choice_in(snapshot, DeciderState(), settings, {name: min_age_of(one) for name, one in context.pools.items()})
+    choice = choice_in(
+        snapshot, DeciderState(), settings, {name: min_age_of(one) for name, one in context.pools.items()}
+    )
     if pool:
         choice = _only(choice, pool, snapshot.nodes)
     allowances = {name: allowance_in(context, one, "Cheaper") for name, one in sorted(context.pools.items())}
@@ -176,7 +178,9 @@ def _unpriced(count: int) -> Iterator[str]:
 def _used_up(allowances: Mapping[str, Allowance], only: str) -> Iterator[str]:
     for name, one in allowances.items():
         if only in ("", name) and one.most and not one.left:
-            out = "1 node is missing or on its" if one.going == 1 else f"{one.going:,} nodes are missing or on their"
+            out = (
+                "1 node is missing or on its" if one.leaving == 1 else f"{one.leaving:,} nodes are missing or on their"
+            )
             yield f"pool {name}: {out} way out, and {one.set_by} lets {one.most:,} go at a time"
 
 
@@ -189,16 +193,16 @@ def _steps(snapshot: Snapshot, choice: CandidateSet, moves: Sequence[Move]) -> I
     risks, moved = MoveRisks(snapshot), set[str]()
     for move in moves:
         moving = [pods[uid] for uid, _ in move.to if uid in pods]
-        going = tuple(
+        terminating = tuple(
             LeavingNode(name, prices[name].pool, _offering(snapshot.nodes[name]), prices[name].price_per_hour)
-            for name in move.leaving
+            for name in move.terminating
         )
         buying = tuple(_machine(one) for one in move.buying)
         names = tuple(sorted(map(name_of, moving)))
         again = [name for name in names if name in moved]
         moved.update(names)
         told = (*risks.of(sorted(moving, key=name_of)), *_again(again))
-        yield MoveRow(move.form, going, buying, names, move.saves_per_hour, told)
+        yield MoveRow(move.form, terminating, buying, names, move.saves_per_hour, told)
 
 
 def _again(names: Sequence[str]) -> Iterator[str]:
@@ -235,9 +239,9 @@ def _bound(choice: CandidateSet) -> Iterator[RemainingNode]:
 def _unmoved(
     choice: CandidateSet, moves: Sequence[Move], allowances: Mapping[str, Allowance]
 ) -> Iterator[RemainingNode]:
-    going = {name for move in moves for name in move.leaving}
+    terminating = {name for move in moves for name in move.terminating}
     for one in choice.candidates:
-        if one.name not in going:
+        if one.name not in terminating:
             limit = allowances.get(one.pool)
             stopped = f"{limit.set_by} lets no node of pool {one.pool} go" if limit and not limit.most else ""
             yield RemainingNode(one.name, stopped or _DOES_NOT_PAY, stopped or _DOES_NOT_PAY)

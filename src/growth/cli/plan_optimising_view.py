@@ -75,9 +75,9 @@ def _moves(report: OptimizationReport, shown: Sequence[MoveRow], width: int, *, 
     add_numbers(table, "PODS MOVE" if width >= _WIDE else "PODS")
     add_money(table, f"SAVES {report.currency}".rstrip() if width >= _WIDE else "SAVES")
     for number, step in enumerate(shown, 1):
-        going = _names(step.going, len(step.going) if is_all else SHOWN_NAMES)
+        terminating = _names(step.going, len(step.going) if is_all else SHOWN_NAMES)
         coming = machines(step.buying) or Text("-", style="dim")
-        row = (going, coming, f"{len(step.moving):,}", *money(step.saves_per_hour))
+        row = (terminating, coming, f"{len(step.moving):,}", *money(step.saves_per_hour))
         table.add_row(f"{number}", Text(step.form, style="cyan"), *row)
     hidden = report.steps[len(shown) :]
     if hidden:
@@ -85,16 +85,16 @@ def _moves(report: OptimizationReport, shown: Sequence[MoveRow], width: int, *, 
         pods = sum(len(step.moving) for step in hidden)
         table.add_row("", "", f"{len(hidden):,} more: --verbose", "", f"{pods:,}", *saved, style="dim")
     if len(report.steps) > 1:
-        going = counted(sum(len(step.going) for step in report.steps), "node")
+        terminating = counted(sum(len(step.going) for step in report.steps), "node")
         coming = counted(sum(len(step.buying) for step in report.steps), "machine")
         pods = sum(len(step.moving) for step in report.steps)
-        table.add_row("", "all", going, coming, f"{pods:,}", *money(report.saves_per_hour), style="bold")
+        table.add_row("", "all", terminating, coming, f"{pods:,}", *money(report.saves_per_hour), style="bold")
     return table
 
 
-def _names(going: Sequence[LeavingNode], shown: int) -> str:
-    rest = [f"and {len(going) - shown:,} more"] if len(going) > shown else []
-    return "\n".join([*(one.name for one in going[:shown]), *rest])
+def _names(terminating: Sequence[LeavingNode], shown: int) -> str:
+    rest = [f"and {len(terminating) - shown:,} more"] if len(terminating) > shown else []
+    return "\n".join([*(one.name for one in terminating[:shown]), *rest])
 
 
 def _risks(shown: Sequence[MoveRow]) -> Iterator[RenderableType]:

@@ -38,15 +38,15 @@ async def read_world(
     """All that a plan is made of; nobody follows it any more. Raises Refused or NotDone if nobody knows any price."""
     if not openers:
         raise UsageError(_NO_PROVIDER)
-    world = ClusterCache(now)
-    async with reading(client, world, KINDS, console):
+    cache = ClusterCache(now)
+    async with reading(client, cache, KINDS, console):
         with console.status(f"asking what is sold: {', '.join(openers)}"):
             for name, opener in openers.items():
-                world.hear_of_cloud(await _asked(name, opener, client, now))
-    if not any(cloud.answers for cloud in world.clouds.values()):
-        silent = "; ".join(f"{cloud.provider} does not answer ({cloud.problem})" for cloud in world.clouds.values())
+                cache.hear_of_cloud(await _asked(name, opener, client, now))
+    if not any(cloud.answers for cloud in cache.clouds.values()):
+        silent = "; ".join(f"{cloud.provider} does not answer ({cloud.problem})" for cloud in cache.clouds.values())
         raise NotDone(f"nobody can say what machines cost: {silent}")
-    return world
+    return cache
 
 
 async def _asked(name: str, opener: OpenProvider, client: Client, now: Callable[[], datetime]) -> ProviderState:
@@ -60,7 +60,7 @@ async def _asked(name: str, opener: OpenProvider, client: Client, now: Callable[
         return ProviderState(name, problem=str(error) or type(error).__name__)
 
 
-def taken_up(world: ClusterCache) -> list[str]:
+def taken_up(cache: ClusterCache) -> list[str]:
     """Let the picture show pools that Growth has not seen yet as it will take them up; gives their names.
 
     Growth buys nothing for a pool before it has written its finalizer on it. Who looks before Growth runs for the first
@@ -68,10 +68,10 @@ def taken_up(world: ClusterCache) -> list[str]:
     """
     new = [
         pool
-        for _, pool in sorted(world.tables[NODE_POOLS].items())
+        for _, pool in sorted(cache.tables[NODE_POOLS].items())
         if FINALIZER not in pool.metadata.finalizers and pool.metadata.deletion_timestamp is None
     ]
-    world.listeners()[NODE_POOLS]([Change(ChangeType.MODIFIED, _with_finalizer(pool), pool) for pool in new])
+    cache.listeners()[NODE_POOLS]([Change(ChangeType.MODIFIED, _with_finalizer(pool), pool) for pool in new])
     return [pool.metadata.name for pool in new]
 
 

@@ -89,7 +89,7 @@ def waiting_report(
         waiting=len(pods),
         machines=machines,
         places=tuple(fates.places(pods)),
-        homeless=tuple(UnplaceablePod(_name(pod), why) for pod in _in_order(pods) if (why := fates.why_homeless(pod))),
+        homeless=tuple(UnplaceablePod(_name(pod), why) for pod in _in_order(pods) if (why := fates.why_unplaced(pod))),
         per_hour=sum(one.per_hour for one in machines),
         bound_per_hour=None if pool else fates.plan.bound_per_hour,
         currency=currency_of(snapshot),
@@ -102,8 +102,8 @@ class _Fates:
 
     def __init__(self, snapshot: Snapshot, settings: Settings) -> None:
         self.waiting = waiting_in(snapshot)
-        decision = decide(snapshot, DeciderState(memory=_impatient(snapshot, settings)), settings)
-        answer = decision.thought() if decision.thought is not None else None
+        decision = decide(snapshot, DeciderState(carry=_impatient(snapshot, settings)), settings)
+        answer = decision.computation() if decision.computation is not None else None
         self.plan = answer if isinstance(answer, ScaleUpPlan) else NO_PLAN
         outlook = ScaleUpContext(snapshot, DeciderState(), settings, NO_PLAN)
         sorted_out = sort_out(outlook, is_node_new=True)
@@ -150,7 +150,7 @@ class _Fates:
             return self._coming[uid], True
         return (self._seated[uid], True) if uid in self._seats else None
 
-    def why_homeless(self, pod: Pod) -> str:
+    def why_unplaced(self, pod: Pod) -> str:
         """Why nothing is bought for it; empty if it has a place, or will have one."""
         uid = pod.metadata.uid
         if uid in self._bought or self._place(uid):

@@ -14,9 +14,9 @@ def check_queue(context: QueueContext, name: str) -> None:
     """Whether there is such a ClusterQueue, if one is named."""
     if not name or name in context.queues:
         return
-    doors = sorted({door.spec.cluster_queue for (_, known), door in context.doors.items() if known == name})
-    if doors:
-        raise UsageError(f"--queue {name}: that is a LocalQueue; expected its ClusterQueue, {' or '.join(doors)}")
+    clients = sorted({door.spec.cluster_queue for (_, known), door in context.clients.items() if known == name})
+    if clients:
+        raise UsageError(f"--queue {name}: that is a LocalQueue; expected its ClusterQueue, {' or '.join(clients)}")
     expected = _known("ClusterQueue", context.queues, name, "kubectl get clusterqueues")
     raise UsageError(f"--queue {name}: there is no such ClusterQueue; {expected}")
 

@@ -72,7 +72,7 @@ def report_of(seen: QueueView, queue: str = "", namespace: str = "") -> QueueRep
     """What there is to say; of one ClusterQueue, or of one namespace, if they are named."""
     context = seen.context
     entries = [entry_of(seen, key) for key in context.drafts if not namespace or key[0] == namespace]
-    names = {door.spec.cluster_queue for (where, _), door in context.doors.items() if where == namespace}
+    names = {door.spec.cluster_queue for (where, _), door in context.clients.items() if where == namespace}
     names |= {entry.cluster_queue for entry in entries}
     wanted = [
         one for name, one in context.queues.items() if (not queue or name == queue) and (not namespace or name in names)
@@ -132,7 +132,7 @@ def _warnings(seen: QueueView, queue: ClusterQueue) -> Iterator[str]:
     told_elsewhere = {ACTIVE, SHORT} if seen.closed else {ACTIVE}
     warnings = [one for one in queue.status.conditions if one.type not in told_elsewhere and one.status == "True"]
     yield from (one.message for one in warnings)
-    for (namespace, name), door in sorted(seen.context.doors.items()):
+    for (namespace, name), door in sorted(seen.context.clients.items()):
         if door.spec.cluster_queue == queue.metadata.name and door.spec.stop_policy != "None":
             yield f"LocalQueue {namespace}/{name}: {standing_of_door(door, seen.context.standings).why}"
 

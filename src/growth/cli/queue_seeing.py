@@ -110,20 +110,20 @@ def _goes(draft: WorkloadDraft) -> bool:
 class QueueReader:
     """The queues as they are at any moment, as long as they are followed."""
 
-    def __init__(self, client: Client, world: ClusterCache, settings: Settings, now: Now) -> None:
-        self._client, self._world, self._settings, self._now = client, world, settings, now
+    def __init__(self, client: Client, cache: ClusterCache, settings: Settings, now: Now) -> None:
+        self._client, self._cache, self._settings, self._now = client, cache, settings, now
         self._looked_around: datetime | None = None
 
     def seen(self) -> QueueView:
         """How they are now."""
-        return see(self._world.snapshot(self._now()), self._settings)
+        return see(self._cache.snapshot(self._now()), self._settings)
 
     async def look_around(self) -> None:
         """See whether a Kueue is alive beside us, as far as we may; now and then is enough."""
         now = self._now()
         if self._looked_around is None or now - self._looked_around >= _AROUND:
             self._looked_around = now
-            await read_neighbours(self._client, self._world, now)
+            await read_neighbours(self._client, self._cache, now)
 
     async def add(self, kind: Kind[T], namespace: str = "") -> list[T]:
         """Read also these, once; nothing if we may not, or if there is no such kind."""
@@ -131,18 +131,18 @@ class QueueReader:
             found = (await self._client.list(kind, namespace)).items
         except (Forbidden, NotFound):
             return []
-        self._world.listeners()[kind]([Change(ChangeType.ADDED, one, None) for one in found])
+        self._cache.listeners()[kind]([Change(ChangeType.ADDED, one, None) for one in found])
         return found
 
 
 @asynccontextmanager
 async def looking(client: Client, settings: Settings, now: Now) -> AsyncGenerator[QueueReader]:
     """Follow the queues; inside, what is given tells how they are."""
-    world = ClusterCache(now, queues=True)
+    cache = ClusterCache(now, queues=True)
     await check_readable(client)
     # How far it has come is no part of what it says, which may go into a pipe.
-    async with reading(client, world, KINDS, Console(stderr=True)):
-        look = QueueReader(client, world, settings, now)
+    async with reading(client, cache, KINDS, Console(stderr=True)):
+        look = QueueReader(client, cache, settings, now)
         await look.look_around()
         yield look
 

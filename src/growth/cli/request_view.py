@@ -43,9 +43,9 @@ class RequestRow(msgspec.Struct, frozen=True):
 
 def lines_of(requests: Iterable[NodeRequest], removals: Iterable[NodeRemovalRequest]) -> list[RequestRow]:
     """All of them: what is to go first, then what is wanted, each by name."""
-    going = [_removal(removal) for removal in removals]
+    terminating = [_removal(removal) for removal in removals]
     coming = [_request(request) for request in requests]
-    return [*sorted(going, key=lambda line: line.name), *sorted(coming, key=lambda line: line.name)]
+    return [*sorted(terminating, key=lambda line: line.name), *sorted(coming, key=lambda line: line.name)]
 
 
 def _request(request: NodeRequest) -> RequestRow:

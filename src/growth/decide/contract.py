@@ -26,9 +26,9 @@ class DeciderState(msgspec.Struct, frozen=True):
     outcomes: Mapping[OutcomeKey, Outcome] = {}
     answer: object = None
     """What the decider's last thought came to; kept until the next one begins."""
-    is_thinking: bool = False
+    is_computing: bool = False
     """Whether a thought of this decider is under way; to ask for another one would be in vain."""
-    memory: object = None
+    carry: object = None
     """What the decider asked to be reminded of (``Decision.memory``)."""
     steady_since: datetime | None = None
     """When the wall clock was last seen to jump; None if it never was. What was written before tells no age."""
@@ -63,9 +63,9 @@ class Decision(msgspec.Struct, frozen=True):
 
     said: tuple[Action | Hold, ...] = ()
     wake_at: datetime | None = None
-    memory: object = None
+    previous: object = None
     """What to be reminded of in the next pass: the time of an event, say. It is lost with the process."""
-    thought: Callable[[], object] | None = None
+    computation: Callable[[], object] | None = None
     """What takes too long for a step of the loop. It owns all that it reads; what it returns comes back as
     ``DeciderState.answer`` in a later pass. One is under way at a time; others that are asked for meanwhile are
     forgotten."""

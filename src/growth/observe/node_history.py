@@ -58,7 +58,7 @@ class NodePage(msgspec.Struct, frozen=True):
     """Uids of those whose coming was written down."""
     written: Mapping[str, int] = {}
     """Uids of those whose leaving was written down, and in which version of theirs."""
-    memory: NodeRecord | None = None
+    record: NodeRecord | None = None
     problem: str = ""
     """Why the memory cannot be read."""
 
@@ -70,7 +70,7 @@ class NodePage(msgspec.Struct, frozen=True):
     @property
     def is_blank(self) -> bool:
         """Whether there is nothing left to tell about this name."""
-        return not (self.node or self.departed or self.transactions or self.memory or self.problem)
+        return not (self.node or self.departed or self.transactions or self.record or self.problem)
 
 
 class NodeHistory:
@@ -127,19 +127,19 @@ class NodeHistory:
         for change in changes:
             name = change.now.metadata.name
             page = self.pages.get(name) or NodePage(name)
-            memory, problem = None, ""
+            record, problem = None, ""
             if change.happened is not ChangeType.DELETED:
                 try:
-                    memory = read_memory(change.now)
+                    record = read_memory(change.now)
                 except UnreadableRecord as error:
                     problem = str(error)
-            page = msgspec.structs.replace(page, memory=memory, problem=problem)
+            page = msgspec.structs.replace(page, record=record, problem=problem)
             if change.happened is ChangeType.DELETED:
                 page = _without_written(page)
-            if memory is not None:
-                page = _without_earlier(page, memory)
-            if memory is not None and memory.is_final:
-                page = _settled(page, memory.memento)
+            if record is not None:
+                page = _without_earlier(page, record)
+            if record is not None and record.is_final:
+                page = _settled(page, record.memento)
             self._keep(page)
 
     def _keep(self, page: NodePage) -> None:
@@ -160,8 +160,8 @@ def _without(page: NodePage, change: Change[Node]) -> NodePage:
         is_missed = before is not None and before.metadata.resource_version == version
         departed[uid] = Departure(change.now, is_missed, page.removed if is_current else ())
     page = msgspec.structs.replace(page, departed=departed)
-    if page.memory is not None:
-        page = _without_earlier(page, page.memory)
+    if page.record is not None:
+        page = _without_earlier(page, page.record)
     return msgspec.structs.replace(page, node=None, heard_at=None, removed=()) if is_current else page
 
 
@@ -192,9 +192,9 @@ def _without_written(page: NodePage) -> NodePage:
     return msgspec.structs.replace(page, departed=departed)
 
 
-def _without_earlier(page: NodePage, memory: NodeRecord) -> NodePage:
+def _without_earlier(page: NodePage, record: NodeRecord) -> NodePage:
     """The page without those who left before one who had been given what they were: that is how they are remembered."""
-    memento = memory.memento
+    memento = record.memento
     if not memento.is_marked:
         return page
     departed = {

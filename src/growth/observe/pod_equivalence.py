@@ -30,24 +30,24 @@ def family_key(pod: Pod) -> FamilyKey:
 class Family:
     """Pods that no selector can tell apart. Holding labels and spec keeps their identities from being reused."""
 
-    __slots__ = ("by_node", "is_leaving", "labels", "namespace", "spec")
+    __slots__ = ("by_node", "is_terminating", "labels", "namespace", "spec")
 
     def __init__(
-        self, namespace: str, labels: Mapping[str, str], spec: PodSpec, by_node: dict[str, int], *, is_leaving: bool
+        self, namespace: str, labels: Mapping[str, str], spec: PodSpec, by_node: dict[str, int], *, is_terminating: bool
     ) -> None:
         self.namespace, self.labels, self.spec = namespace, labels, spec
-        self.is_leaving = is_leaving
+        self.is_terminating = is_terminating
         self.by_node = by_node
 
     def copy(self) -> "Family":
         """One that goes its own way."""
-        return Family(self.namespace, self.labels, self.spec, self.by_node.copy(), is_leaving=self.is_leaving)
+        return Family(self.namespace, self.labels, self.spec, self.by_node.copy(), is_terminating=self.is_terminating)
 
 
 def family_of(pod: Pod) -> Family:
     """The family of a pod, still without members."""
     meta = pod.metadata
-    return Family(meta.namespace, meta.labels, pod.spec, {}, is_leaving=meta.deletion_timestamp is not None)
+    return Family(meta.namespace, meta.labels, pod.spec, {}, is_terminating=meta.deletion_timestamp is not None)
 
 
 class PodFamilies:

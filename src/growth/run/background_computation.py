@@ -14,14 +14,14 @@ _LOG: Final = logging.getLogger(__name__)
 class BackgroundComputations:
     """What is being thought, and what came of it, by capability."""
 
-    def __init__(self, think: Compute, wake: Callable[[], None], metrics: Metrics) -> None:
-        self._think = think
+    def __init__(self, compute: Compute, wake: Callable[[], None], metrics: Metrics) -> None:
+        self._compute = compute
         self._wake = wake
         self._metrics = metrics
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._answers: dict[str, object] = {}
 
-    def is_thinking(self, capability: str) -> bool:
+    def is_computing(self, capability: str) -> bool:
         """Whether a thought of this one is under way."""
         return capability in self._under_way
 
@@ -51,7 +51,7 @@ class BackgroundComputations:
         clock = asyncio.get_running_loop().time
         started = clock()
         try:
-            self._answers[capability] = await self._think(work)
+            self._answers[capability] = await self._compute(work)
         except Exception:  # a mistake in one thought must not end the other capabilities
             self._metrics.decider_failures.labels(capability).inc()
             _LOG.exception("%s: a thought failed", capability)

@@ -35,7 +35,7 @@ from growth.api.settings.model import Settings
 from growth.decide.consolidation import decider as consolidate
 from growth.decide.contract import Decider
 from growth.decide.failover import decider as failover
-from growth.decide.node_memory import decider as memory
+from growth.decide.node_memory import decider as carry
 from growth.decide.node_memory import shard_leases
 from growth.decide.node_requests import decider as provision
 from growth.decide.pool_status import decider as pools
@@ -78,7 +78,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(REGISTRY, registry.decide, (NODES, CONFIG_MAPS, *_OURS)),
     Capability(
         "memory",
-        memory.decide,
+        carry.decide,
         (NODES, MEMORIES, TRANSACTIONS, SHARD_LEASES),
         is_for_leader=False,
         part=shard_leases.decide,

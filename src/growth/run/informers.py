@@ -41,7 +41,7 @@ _DEFAULTS: Final = Settings()
 @asynccontextmanager
 async def watching(
     client: Client,
-    world: ClusterCache,
+    cache: ClusterCache,
     kinds: Collection[Kind[Any]] | None = None,
     *,
     late: Collection[Kind[Any]] = (),
@@ -62,7 +62,7 @@ async def watching(
     An informer ends only with an error that needs a person. Then the whole context ends with that error, because a
     World that silently lacks one kind would lead to wrong decisions.
     """
-    listeners = world.listeners()
+    listeners = cache.listeners()
     informers = [
         Informer(
             _client_of(kind, client, heartbeats),
@@ -72,7 +72,7 @@ async def watching(
         )
         for kind in (listeners if kinds is None else kinds)
     ]
-    world.unreadable.update((one.kind, one.unreadable) for one in informers if one.kind.is_tolerant)
+    cache.unreadable.update((one.kind, one.unreadable) for one in informers if one.kind.is_tolerant)
     try:
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(informer.run(), name=informer.kind.plural) for informer in informers]
@@ -80,7 +80,7 @@ async def watching(
                 if informer.kind not in late:
                     await informer.synced.wait()
             latecomers = [informer for informer in informers if informer.kind in late]
-            world.unread = lambda: {one.kind: one.trouble for one in latecomers if not one.synced.is_set()}
+            cache.unread = lambda: {one.kind: one.trouble for one in latecomers if not one.synced.is_set()}
             running.append(tasks.create_task(_tell_when_read(latecomers, heard), name="what is read late"))
             spare()
             yield informers
@@ -91,9 +91,9 @@ async def watching(
         raise group.exceptions[0] from None
 
 
-def everywhere(world: ClusterCache) -> list[Kind[Any]]:
+def everywhere(cache: ClusterCache) -> list[Kind[Any]]:
     """What the World keeps, without what is our own: a cluster on which Growth was never installed has these."""
-    return [kind for kind in world.listeners() if kind.group != GROUP and kind != CONFIG_MAPS]
+    return [kind for kind in cache.listeners() if kind.group != GROUP and kind != CONFIG_MAPS]
 
 
 def part_of(kind: Kind[Any], settings: Settings) -> dict[str, str]:

@@ -155,12 +155,12 @@ class Metrics:
         self.failover_nodes.clear()
         self.failover_stuck.set(0)
 
-    def failed_over(self, memory: FailoverCarry) -> None:
+    def failed_over(self, carry: FailoverCarry) -> None:
         """Show what failover knows. Every state is there even if no node is in it, so none can be told from unknown."""
         for state in _FAILOVER_STATES:
-            self.failover_nodes.labels(state).set(memory.findings.get(state, 0))
-        self.failover_stuck.set(memory.stuck)
-        for seconds in memory.recovered:
+            self.failover_nodes.labels(state).set(carry.findings.get(state, 0))
+        self.failover_stuck.set(carry.stuck)
+        for seconds in carry.recovered:
             self.failover_seconds.observe(seconds)
 
     def remembered(self, index: NodeMemoryCarry, now: datetime) -> None:
@@ -170,9 +170,9 @@ class Metrics:
         for seconds in index.restored:
             self.memory_seconds.observe(seconds)
 
-    def follow(self, world: ClusterCache, recorder: EventRecorder) -> None:
+    def follow(self, cache: ClusterCache, recorder: EventRecorder) -> None:
         """From now on also show what these two know themselves."""
-        self.registry.register(_Known(world, recorder))
+        self.registry.register(_Known(cache, recorder))
 
     def text(self) -> bytes:
         """All of it, as Prometheus reads it. May be called from any thread."""
@@ -191,18 +191,18 @@ class Metrics:
 class _Known(Collector):
     """Figures that are read when somebody asks. Each is one read or one copy: this thread needs no lock."""
 
-    def __init__(self, world: ClusterCache, recorder: EventRecorder) -> None:
-        self._world = world
+    def __init__(self, cache: ClusterCache, recorder: EventRecorder) -> None:
+        self._cache = cache
         self._recorder = recorder
 
     def collect(self) -> Iterator[Metric]:
         """The figures now."""
-        world = self._world
-        yield GaugeMetricFamily("growth_nodes", "Nodes in the World.", len(world.nodes))
-        yield GaugeMetricFamily("growth_pods_waiting", "Pods without a node.", len(world.waiting))
+        cache = self._cache
+        yield GaugeMetricFamily("growth_nodes", "Nodes in the World.", len(cache.nodes))
+        yield GaugeMetricFamily("growth_pods_waiting", "Pods without a node.", len(cache.waiting))
         yield self._removals()
         yield from self._wasted()
-        yield CounterMetricFamily("growth_changes", "Changes that the informers told.", world.changes_heard)
+        yield CounterMetricFamily("growth_changes", "Changes that the informers told.", cache.changes_heard)
         dropped = "Events for people that could not be told."
         yield CounterMetricFamily("growth_events_dropped", dropped, self._recorder.dropped)
 
@@ -214,7 +214,7 @@ class _Known(Collector):
         cost = CounterMetricFamily(
             "growth_wasted_cost", "What they cost, in the provider's currency.", labels=("pool", "currency")
         )
-        for pool in self._world.tables[NODE_POOLS].listed():
+        for pool in self._cache.tables[NODE_POOLS].listed():
             name, status = pool.metadata.name, pool.status
             machines.add_metric((name,), status.wasted.machines)
             cost.add_metric((name, status.currency), float(status.wasted.cost))
@@ -224,7 +224,7 @@ class _Known(Collector):
     def _removals(self) -> Metric:
         """Every phase is there even if nobody is in it, so that an alarm can tell none from unknown."""
         gauge = GaugeMetricFamily("growth_node_removals", "NodeRemovalRequests, by phase.", labels=("phase",))
-        counts = Counts(one.status.phase for one in self._world.tables[NODE_REMOVAL_REQUESTS].listed())
+        counts = Counts(one.status.phase for one in self._cache.tables[NODE_REMOVAL_REQUESTS].listed())
         for phase in REMOVAL_MOVES:
             gauge.add_metric((phase,), counts[phase])
         return gauge

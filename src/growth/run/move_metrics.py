@@ -28,7 +28,7 @@ class MoveMetrics:
             "growth_savings_per_hour", "What the moves that were last advised save.", ("pool",), registry=registry
         )
 
-    def show(self, snapshot: Snapshot, memory: ConsolidationCarry | None) -> None:
+    def show(self, snapshot: Snapshot, carry: ConsolidationCarry | None) -> None:
         """Show what is known in this pass."""
         moves = {move.metadata.uid: move for move in snapshot.table(NODE_MOVES).values()}
         for uid, reason in self._under_way.items():
@@ -37,25 +37,25 @@ class MoveMetrics:
                 self._ended.labels(reason, move.status.phase if move is not None else "Deleted").inc()
         self._under_way = {uid: move.spec.reason for uid, move in moves.items() if not move.is_over}
         self._active.set(len(self._under_way))
-        self._save(snapshot, memory)
+        self._save(snapshot, carry)
 
-    def _save(self, snapshot: Snapshot, memory: ConsolidationCarry | None) -> None:
-        pools = {name for (_, name) in snapshot.table(NODE_POOLS)} if memory is not None else set[str]()
+    def _save(self, snapshot: Snapshot, carry: ConsolidationCarry | None) -> None:
+        pools = {name for (_, name) in snapshot.table(NODE_POOLS)} if carry is not None else set[str]()
         for gone in self._shown - pools:
             self._savings.remove(gone)
         self._shown &= pools
-        advice = memory.advice if memory is not None else None
-        if memory is None or advice is None or advice is self._advice:
+        advice = carry.advice if carry is not None else None
+        if carry is None or advice is None or advice is self._advice:
             return
         self._advice = advice
         # The advice is about these pools alone; what was advised for others still stands.
-        saved = {pool: 0.0 for pool in memory.asked_about if pool in pools}
+        saved = {pool: 0.0 for pool in carry.asked_about if pool in pools}
         for move in advice.moves:
-            for name in move.leaving:
+            for name in move.terminating:
                 node = snapshot.nodes.get(name)
                 pool = node.metadata.labels.get(POOL, "") if node is not None else ""
                 if pool in saved:
-                    saved[pool] += move.saves_per_hour / len(move.leaving)
+                    saved[pool] += move.saves_per_hour / len(move.terminating)
         for pool, amount in saved.items():
             self._savings.labels(pool).set(amount)
         self._shown |= saved.keys()

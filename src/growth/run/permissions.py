@@ -103,7 +103,7 @@ def _following(kind: Kind[Any], settings: Settings) -> Iterator[ScopedPermission
 
 def _own_objects(capability: str, settings: Settings) -> Iterator[ScopedPermission]:
     """What is written in Growth's own namespaces."""
-    own, memory = settings.namespace, settings.memory
+    own, carry = settings.namespace, settings.memory
     if capability == REGISTRY:
         yield from _inside(own, CONFIG_MAPS, "create")
         yield from _inside(own, CONFIG_MAPS, "get patch", GROWTH_STATUS)
@@ -111,8 +111,8 @@ def _own_objects(capability: str, settings: Settings) -> Iterator[ScopedPermissi
         yield from _inside(own, CONFIG_MAPS, "patch", GROWTH_STATUS)
     elif capability == "memory":
         yield from _inside(own, LEASES, "create patch")
-        yield from _inside(memory.namespace, CONFIG_MAPS, "get create patch delete")
-        yield from _inside(memory.transaction_namespace, CONFIG_MAPS, "create delete")
+        yield from _inside(carry.namespace, CONFIG_MAPS, "get create patch delete")
+        yield from _inside(carry.transaction_namespace, CONFIG_MAPS, "create delete")
 
 
 def _inside(namespace: str, kind: Kind[Any], verbs: str, name: str = "") -> Iterator[ScopedPermission]:

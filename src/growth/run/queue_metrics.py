@@ -42,21 +42,21 @@ class QueueMetrics:
             buckets=_WAIT_SECONDS,
         )
 
-    def show(self, memory: QueueCarry) -> None:
+    def show(self, carry: QueueCarry) -> None:
         """Show what the queue knows; only what is different from the last time is touched."""
-        for queue, reason in memory.news.evicted:
+        for queue, reason in carry.news.evicted:
             self._evictions.labels(queue, reason).inc()
-        for queue, seconds in memory.news.admitted:
+        for queue, seconds in carry.news.admitted:
             self._waits.labels(queue).observe(seconds)
-        for queue, seconds in memory.news.ready:
+        for queue, seconds in carry.news.ready:
             self._ready.labels(queue).observe(seconds)
         before: Mapping[str, QueueFigures] = self._shown
-        if any(_slots(memory.figures.get(queue)) != _slots(figures) for queue, figures in before.items()):
+        if any(_slots(carry.figures.get(queue)) != _slots(figures) for queue, figures in before.items()):
             # A queue, or a flavor of one, is gone.
             self.clear()
             before = {}
-        self._shown = memory.figures
-        for queue, figures in memory.figures.items():
+        self._shown = carry.figures
+        for queue, figures in carry.figures.items():
             if before.get(queue) is figures:
                 continue
             self._pending.labels(queue, "active").set(figures.active)

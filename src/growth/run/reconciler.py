@@ -82,7 +82,7 @@ class Reconciler:
     def __init__(
         self,
         role: str,
-        world: ClusterCache,
+        cache: ClusterCache,
         capabilities: Sequence[Capability],
         settings: Settings,
         host: Runtime,
@@ -92,7 +92,7 @@ class Reconciler:
         companions: frozenset[str] = frozenset(),
     ) -> None:
         self.holds = CurrentHolds()
-        self._world = world
+        self._cache = cache
         self._capabilities = capabilities
         self._settings = settings
         self._host = host
@@ -100,7 +100,7 @@ class Reconciler:
         self._pass_seconds = metrics.pass_seconds.labels(role)
         self._heartbeat = heartbeat
         self._companions = companions
-        self._thoughts = BackgroundComputations(host.think, self.wake, metrics)
+        self._computations = BackgroundComputations(host.compute, self.wake, metrics)
         self._woken = asyncio.Event()
         self._clock = asyncio.get_running_loop().time
         self._deadlines: dict[str, datetime | None] = {}
@@ -135,11 +135,11 @@ class Reconciler:
                 self._metrics.held(name, [], reasons)
             self._metrics.queue.clear()
             self._metrics.moves.clear()
-            await self._thoughts.close()
+            await self._computations.close()
 
     def part(self, executor: Executor) -> None:
         """The last wishes of those who have some; what they wanted before and is not begun is forgotten."""
-        snapshot = self._world.snapshot(self._wall.read())
+        snapshot = self._cache.snapshot(self._wall.read())
         for capability in self._capabilities:
             if capability.part is not None:
                 decision = self._decide(capability, snapshot, executor, capability.part)
@@ -170,7 +170,7 @@ class Reconciler:
     def _pass(self, executor: Executor) -> None:
         """One synchronous step: the World does not change while it is looked at."""
         started = self._clock()
-        snapshot = self._world.snapshot(self._wall.read())
+        snapshot = self._cache.snapshot(self._wall.read())
         is_seen = self._look_around(snapshot)
         for capability in self._capabilities:
             if not is_seen and (capability.reads_registry or capability.name == REGISTRY):
@@ -210,15 +210,15 @@ class Reconciler:
         name = capability.name
         state = DeciderState(
             executor.outcomes,
-            self._thoughts.answer(name),
-            self._thoughts.is_thinking(name),
+            self._computations.answer(name),
+            self._computations.is_computing(name),
             self._memories.get(name),
             self._wall.steady_since,
             self._cluster,
             self._wall.even_since,
             self._host.identity,
             self._companions,
-            answers=self._thoughts.answers,
+            answers=self._computations.answers,
         )
         try:
             with self._metrics.decider_seconds.labels(name).time():
@@ -233,20 +233,20 @@ class Reconciler:
 
     def _follow(self, capability: Capability, decision: Decision, snapshot: Snapshot, executor: Executor) -> None:
         name, wake_at, now = capability.name, decision.wake_at, snapshot.now
-        self._memories[name] = decision.memory
-        if isinstance(decision.memory, Failover):
-            self._metrics.failed_over(decision.memory)
-        if isinstance(decision.memory, NodeMemoryCarry):
-            self._metrics.remembered(decision.memory, now)
-        if isinstance(decision.memory, Queue):
-            self._metrics.queue.show(decision.memory)
+        self._memories[name] = decision.previous
+        if isinstance(decision.previous, Failover):
+            self._metrics.failed_over(decision.previous)
+        if isinstance(decision.previous, NodeMemoryCarry):
+            self._metrics.remembered(decision.previous, now)
+        if isinstance(decision.previous, Queue):
+            self._metrics.queue.show(decision.previous)
         if name == CONSOLIDATE:
-            self._metrics.moves.show(snapshot, decision.memory if isinstance(decision.memory, Moves) else None)
+            self._metrics.moves.show(snapshot, decision.previous if isinstance(decision.previous, Moves) else None)
         self._deadlines[name] = now + _AGAIN if wake_at is not None and wake_at <= now else wake_at
         self._record(name, [said for said in decision.said if isinstance(said, Hold)])
         executor.want(name, [said for said in decision.said if not isinstance(said, Hold)])
-        if decision.thought is not None:
-            self._thoughts.begin(name, decision.thought)
+        if decision.computation is not None:
+            self._computations.begin(name, decision.computation)
 
     def _record(self, name: str, holds: list[Hold]) -> None:
         for hold in self.holds.replace(name, holds):

@@ -79,18 +79,18 @@ async def control(plant: ReplicaConfig, health: ProcessHealth) -> None:
     running = [capability for capability in plant.capabilities if capability.is_on(plant.settings)]
     plant = msgspec.structs.replace(plant, capabilities=running)
     watched = {kind for capability in plant.capabilities for kind in capability.kinds}
-    world = ClusterCache(plant.host.now, remembers=MEMORIES in watched, queues=WORKLOADS in watched)
+    cache = ClusterCache(plant.host.now, remembers=MEMORIES in watched, queues=WORKLOADS in watched)
     loops: list[Reconciler] = []
 
     def heard() -> None:
         for loop in loops:
             loop.wake()
 
-    kinds = _kinds(plant.capabilities, world)
+    kinds = _kinds(plant.capabilities, cache)
     try:
         async with watching(
             plant.client,
-            world,
+            cache,
             kinds,
             late=_late(plant.capabilities),
             settings=plant.settings,
@@ -99,18 +99,18 @@ async def control(plant: ReplicaConfig, health: ProcessHealth) -> None:
             spare=plant.host.spare,
         ) as informers:
             health.is_synced = True
-            _LOG.info("the cluster is read: %d nodes, %d pods wait", len(world.nodes), len(world.waiting))
-            await _Replica(plant, health, world, loops, informers).run()
+            _LOG.info("the cluster is read: %d nodes, %d pods wait", len(cache.nodes), len(cache.waiting))
+            await _Replica(plant, health, cache, loops, informers).run()
     finally:
         health.is_stopping = True
 
 
-def _kinds(capabilities: Sequence[Capability], world: ClusterCache) -> list[Kind[Any]]:
+def _kinds(capabilities: Sequence[Capability], cache: ClusterCache) -> list[Kind[Any]]:
     """What the capabilities have to see, in the World's order; everything if there is none that could say it."""
     wanted = {kind for capability in capabilities for kind in capability.kinds}
-    if unknown := sorted(kind.plural for kind in wanted - set(world.listeners())):
+    if unknown := sorted(kind.plural for kind in wanted - set(cache.listeners())):
         raise LookupError(f"the World keeps no {', '.join(unknown)}, which some capability has to see")
-    return [kind for kind in world.listeners() if kind in wanted or not capabilities]
+    return [kind for kind in cache.listeners() if kind in wanted or not capabilities]
 
 
 def _late(capabilities: Sequence[Capability]) -> set[Kind[Any]]:
@@ -126,18 +126,18 @@ class _Replica:
         self,
         plant: ReplicaConfig,
         health: ProcessHealth,
-        world: ClusterCache,
+        cache: ClusterCache,
         loops: list[Reconciler],
         informers: Sequence[Informer[Any]],
     ) -> None:
         self._plant = plant
         self._informers = informers
         self._health = health
-        self._world = world
+        self._cache = cache
         self._loops = loops
         host = plant.host
         self._recorder = EventRecorder(plant.client, host.identity, now=host.now)
-        health.metrics.follow(world, self._recorder)
+        health.metrics.follow(cache, self._recorder)
         election = plant.settings.leader_election
         self._lease = LeaderLease(
             plant.lease_client,
@@ -171,8 +171,8 @@ class _Replica:
     async def _work(self) -> None:
         """What every replica does."""
         plant = self._plant
-        doors = Clients(plant.client, self._recorder, plant.host.now, points=plant.points)
-        await self._decide("replica", [one for one in plant.capabilities if not one.is_for_leader], doors)
+        clients = Clients(plant.client, self._recorder, plant.host.now, points=plant.points)
+        await self._decide("replica", [one for one in plant.capabilities if not one.is_for_leader], clients)
 
     async def _lead(self, client: Client) -> None:
         """What the leader does, with a client that cannot write after its term."""
@@ -188,28 +188,28 @@ class _Replica:
                 now=plant.host.now,
             )
             async with clouds.following(client):
-                doors = Clients(client, self._recorder, plant.host.now, clouds.providers, plant.points)
-                await self._decide("leader", [one for one in plant.capabilities if one.is_for_leader], doors)
+                clients = Clients(client, self._recorder, plant.host.now, clouds.providers, plant.points)
+                await self._decide("leader", [one for one in plant.capabilities if one.is_for_leader], clients)
         finally:
-            self._world.forget_clouds()
+            self._cache.forget_clouds()
             self._health.metrics.provider_up.clear()
             self._health.is_leader = False
             self._health.metrics.leader.set(0)
 
     def _hear_of_cloud(self, cloud: ProviderState) -> None:
-        self._world.hear_of_cloud(cloud)
+        self._cache.hear_of_cloud(cloud)
         self._health.metrics.provider_up.labels(cloud.provider).set(0 if cloud.problem else 1)
         for loop in self._loops:
             loop.wake()
 
-    async def _decide(self, role: str, capabilities: Sequence[Capability], doors: Clients) -> None:
+    async def _decide(self, role: str, capabilities: Sequence[Capability], clients: Clients) -> None:
         """The loop and the executor of one role, until cancelled; then what was sent is waited for."""
         metrics, heartbeats = self._health.metrics, self._health.heartbeats
         loop_beat = heartbeats.register(f"the loop of the {role}", LOOP_SILENCE_SECONDS)
         executor_beat = heartbeats.register(f"the executor of the {role}", EXECUTOR_SILENCE_SECONDS)
         deciding = Reconciler(
             role,
-            self._world,
+            self._cache,
             capabilities,
             self._plant.settings,
             self._plant.host,
@@ -217,7 +217,7 @@ class _Replica:
             heartbeat=loop_beat,
             companions=frozenset(capability.name for capability in self._plant.capabilities),
         )
-        executor = Executor(doors, wake=deciding.wake, witness=ActionMetrics(metrics, role), pulse=executor_beat)
+        executor = Executor(clients, wake=deciding.wake, witness=ActionMetrics(metrics, role), pulse=executor_beat)
         self._loops.append(deciding)
         try:
             await deciding.run(executor)

@@ -92,7 +92,7 @@ _TURN_SECONDS: Final = 0.0005
 _WORKER: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="thinking")
 
 
-async def think(work: Callable[[], T]) -> T:
+async def compute(work: Callable[[], T]) -> T:
     """What ``work`` returns or raises, computed on the thread; thoughts take place one after the other.
 
     ``work`` must own what it reads, because the World changes meanwhile (``Stage.copy_of`` gives such a copy).
@@ -163,13 +163,13 @@ class Runtime(msgspec.Struct, frozen=True):
 
     identity: str
     now: Callable[[], datetime]
-    think: Compute
+    compute: Compute
     spare: Callable[[], None]
 
 
 def this_process(identity: str) -> Runtime:
     """The wall clock, the thinking thread and the collector of the process that we are."""
-    return Runtime(identity, lambda: datetime.now(UTC), think, spare_the_collector)
+    return Runtime(identity, lambda: datetime.now(UTC), compute, spare_the_collector)
 
 
 def played(identity: str, now: Callable[[], datetime]) -> Runtime:

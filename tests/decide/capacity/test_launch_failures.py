@@ -136,7 +136,7 @@ def lesson(
         requests=requests,
         every_request=requests,
         nodes={node.metadata.name: node for node in nodes},
-        shop=shop_of(clouds, [pool], requests, now, PROVISION),
+        catalog=shop_of(clouds, [pool], requests, now, PROVISION),
         listed={one.id: one for one in OFFERINGS},
         providers=("kwok",),
         now=now,

@@ -5,7 +5,7 @@ import pytest
 
 from growth.api.node_pool import NodePool
 from growth.api.settings.model import Settings
-from growth.decide.capacity.offering_catalog import as_billed, shop_in
+from growth.decide.capacity.offering_catalog import as_billed, catalog_in
 from growth.decide.capacity.pool_inventory import holdings
 from growth.decide.contract import DeciderState
 from growth.decide.fit.simulated_cluster import SimulatedCluster
@@ -55,7 +55,7 @@ def test_a_plan_sees_the_price_of_each_pool() -> None:
 )
 def test_what_a_pool_has_costs_what_it_pays(things: list[Thing], pool: NodePool, price: float) -> None:
     snapshot = a_snapshot(pool, *things)
-    (held,) = holdings(snapshot, shop_in(snapshot, PROVISION))
+    (held,) = holdings(snapshot, catalog_in(snapshot, PROVISION))
     assert held.bought.cost_per_hour == price
 
 

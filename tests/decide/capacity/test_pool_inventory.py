@@ -43,7 +43,7 @@ def held(*things: Thing) -> list[PoolMachine]:
 
 def words(holding: PoolMachine) -> str:
     form = "node" if holding.node is not None else "machine"
-    return f"{holding.name}: {form} of {holding.server_type}{', leaving' if holding.is_leaving else ''}"
+    return f"{holding.name}: {form} of {holding.server_type}{', leaving' if holding.is_terminating else ''}"
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def a_fleet(
     kept = set(staying)
     bought = {name: PoolUsage.of("default", offering) for name, (offering, _) in nodes.items()}
     return ConsolidationProblem(
-        stage=SimulatedCluster.of(stages.a_snapshot(standing, [*working, *pods])),
+        simulated=SimulatedCluster.of(stages.a_snapshot(standing, [*working, *pods])),
         pools=(own,),
         offerings=tuple(sold),
         candidates=tuple(Candidate(name, one) for name, one in bought.items() if name not in kept),
@@ -70,14 +70,14 @@ def a_fleet(
 def forms(advice: MoveAdvice) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """Each move as a form, who goes, and what comes."""
     return [
-        (move.form, move.leaving, tuple(sorted(one.offering.server_type for one in move.buying)))
+        (move.form, move.terminating, tuple(sorted(one.offering.server_type for one in move.buying)))
         for move in advice.moves
     ]
 
 
 def judge(question: ConsolidationProblem, advice: MoveAdvice) -> None:
     """Carry all moves out with nothing but sums: after each of them every pod has a place, and it costs less."""
-    snapshot = question.stage.snapshot
+    snapshot = question.simulated.snapshot
     homes = {uid: name for name, pods in snapshot.pods_by_node.items() for uid in pods}
     working = [pod for pods in snapshot.pods_by_node.values() for pod in pods.values()]
     asked = {pod.metadata.uid: snapshot.shapes.requests_of(pod.spec) for pod in (*working, *question.ghosts)}
@@ -87,7 +87,7 @@ def judge(question: ConsolidationProblem, advice: MoveAdvice) -> None:
         to = dict(move.to)
         for one in move.buying:
             has[one.name] = dict(amounts_from(one.offering.resources))
-        for name in move.leaving:
+        for name in move.terminating:
             stranded = [uid for uid, home in homes.items() if home == name and uid not in to]
             assert not stranded, stranded
             del has[name]
@@ -107,11 +107,11 @@ def judge(question: ConsolidationProblem, advice: MoveAdvice) -> None:
 
 def made(question: ConsolidationProblem, advice: MoveAdvice) -> ConsolidationProblem:
     """The same question when all moves are made."""
-    stage, maker = question.stage, TemplateNodes(question.stage)
+    stage, maker = question.simulated, TemplateNodes(question.simulated)
     left = {one.name: one for one in question.candidates}
     for move in advice.moves:
-        pods = {uid: pod for name in move.leaving for uid, pod in stage.site(name).pods.items()}
-        for name in move.leaving:
+        pods = {uid: pod for name in move.terminating for uid, pod in stage.node_info(name).pods.items()}
+        for name in move.terminating:
             stage.remove_node(name)
             del left[name]
         for one in move.buying:

@@ -138,16 +138,16 @@ def _seen(node: Node) -> Node:
 
 def carried_out(question: ConsolidationProblem, moves: Iterable[Move]) -> Iterable[Move]:
     """Each move, when it is made: its machines came, its nodes went, and all its pods found the place it said."""
-    stage = question.stage
+    stage = question.simulated
     mark = stage.mark()
     try:
         for move in moves:
             maker = TemplateNodes(stage)
             for one in move.buying:
                 maker.make(one.name, one.pool, one.offering).enter(stage)
-            there = {uid: pod for name in move.leaving for uid, pod in stage.site(name).pods.items()}
+            there = {uid: pod for name in move.terminating for uid, pod in stage.node_info(name).pods.items()}
             homeless = {uid: pod for uid, pod in there.items() if is_work(pod)}
-            for name in move.leaving:
+            for name in move.terminating:
                 stage.remove_node(name)
             assert homeless.keys() == dict(move.to).keys(), move
             _seat(stage, [(pod, dict(move.to)[uid]) for uid, pod in homeless.items()])

@@ -78,9 +78,9 @@ def test_it_is_thought_only_when_all_is_calm(thing: Any) -> None:  # noqa: ANN40
         born = msgspec.structs.replace(thing.metadata, creation_timestamp=town.now - MINUTE)
         thing = msgspec.structs.replace(thing, metadata=born)
     town.add(thing)
-    assert town.look().thought is None
+    assert town.look().computation is None
     town.remove(thing)
-    assert town.look().thought is not None
+    assert town.look().computation is not None
 
 
 def test_who_waits_in_vain_stops_nobody_for_ever() -> None:
@@ -89,8 +89,8 @@ def test_who_waits_in_vain_stops_nobody_for_ever() -> None:
     born = town.now - MINUTE
     town.add(msgspec.structs.replace(waits, metadata=msgspec.structs.replace(waits.metadata, creation_timestamp=born)))
     decision = town.look()
-    assert decision.thought is None
-    while town.look().thought is None:
+    assert decision.computation is None
+    while town.look().computation is None:
         town.now = town.look().wake_at or town.now + HOUR
         assert town.now <= born + 10 * MINUTE
     assert town.now == born + 10 * MINUTE
@@ -103,21 +103,21 @@ def test_nothing_is_thought_or_done_while_the_cluster_is_unhealthy() -> None:
     snapshot = town.world.snapshot(town.now)
     assert cluster_in(snapshot, DeciderState(), town.settings).is_halted
     decision = town.look()
-    assert (decision.thought, moves_of(decision.said)) == (None, [])
+    assert (decision.computation, moves_of(decision.said)) == (None, [])
     assert decision.wake_at is not None
 
 
 def test_one_thought_at_a_time_and_the_next_one_after_a_while() -> None:
     town = a_wasteful_town(pool=acting(budgets=[{"nodes": 0}]))
-    assert town.look().thought is not None
-    assert town.look().thought is None, "it is under way"
+    assert town.look().computation is not None
+    assert town.look().computation is None, "it is under way"
     town.think()
     asked_at = town.now
     town.now += SECOND
     decision = town.look()
-    assert decision.thought is None
+    assert decision.computation is None
     assert decision.wake_at is not None
-    while (decision := town.look()).thought is None:
+    while (decision := town.look()).computation is None:
         assert decision.wake_at is not None
         town.now = decision.wake_at
     assert town.now - asked_at == EVERY
@@ -126,7 +126,7 @@ def test_one_thought_at_a_time_and_the_next_one_after_a_while() -> None:
 def test_who_is_left_alone_is_not_thought_about() -> None:
     town = a_wasteful_town(pool=a_pool(types=["small", "large"], disruption={"mode": "off"}))
     decision = town.look()
-    assert (decision.thought, decision.said, decision.wake_at) == (None, (), None)
+    assert (decision.computation, decision.said, decision.wake_at) == (None, (), None)
 
 
 @pytest.mark.parametrize(("phase", "leaving"), [("Done", "a"), ("Undone", "b")])
@@ -161,7 +161,7 @@ def test_what_was_made_is_not_thought_about_until_it_was_seen() -> None:
     assert town.advised()
     town.now += 2 * SECOND
     decision = town.look()
-    assert decision.thought is None
+    assert decision.computation is None
     assert decision.wake_at == town.now + 8 * SECOND
 
 

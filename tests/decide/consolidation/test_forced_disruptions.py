@@ -241,10 +241,10 @@ def test_which_pod_finds_no_place_is_told() -> None:
     assert isinstance(hold, Hold)
     assert isinstance(event, RecordEvent)
     assert "pod default/big would find no place: " in event.why
-    assert town.look().thought is None, "it is not thought about again at once"
+    assert town.look().computation is None, "it is not thought about again at once"
     assert town.look().wake_at == town.now + MINUTE, "but soon: a person looks on"
     town.now += MINUTE
-    assert town.look().thought is not None
+    assert town.look().computation is not None
 
 
 def test_of_others_it_only_stands_among_the_reasons() -> None:

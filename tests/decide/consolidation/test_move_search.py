@@ -91,7 +91,7 @@ def test_who_moves_is_away_for_a_while_and_that_must_be_worth_it() -> None:
 def test_of_two_that_waste_the_same_the_one_goes_from_which_fewer_have_to_move() -> None:
     fleet = {"a": (DEAR, ["100m"] * 10), "b": (DEAR, ["1"])}
     (move,) = advise(a_fleet(fleet, at_once={"default": 1}), waves=1).moves
-    assert move.leaving == ("b",)
+    assert move.terminating == ("b",)
 
 
 def test_not_too_many_go_for_machines_that_they_share() -> None:
@@ -99,7 +99,7 @@ def test_not_too_many_go_for_machines_that_they_share() -> None:
     fleet = {f"n{number:02}": (DEAR, ["700m", "800m", "900m"]) for number in range(24)}
     moves = advise(a_fleet(fleet, at_once={"default": 24}, sold=(LARGE,))).moves
     assert moves
-    assert max(len(move.leaving) for move in moves if move.buying) <= 8
+    assert max(len(move.terminating) for move in moves if move.buying) <= 8
 
 
 def test_a_node_that_is_none_to_go_stays_and_takes_in_others() -> None:
@@ -115,10 +115,10 @@ def test_limits_hold_while_old_and_new_are_both_there() -> None:
 def test_no_more_than_may_go_at_once_go_in_one_wave() -> None:
     fleet = {name: (DEAR, ["3500m"]) for name in "abcd"}
     one = advise(a_fleet(fleet, at_once={"default": 1}), waves=1)
-    assert sum(len(move.leaving) for move in one.moves) == 1
+    assert sum(len(move.terminating) for move in one.moves) == 1
     assert advise(a_fleet(fleet, at_once={"default": 0})).moves == ()
     all_of_them = advise(a_fleet(fleet, at_once={"default": 1}))
-    assert sum(len(move.leaving) for move in all_of_them.moves) == 4
+    assert sum(len(move.terminating) for move in all_of_them.moves) == 4
 
 
 def test_room_is_kept_for_who_may_come_back() -> None:
@@ -202,10 +202,10 @@ def fleets(draw: st.DrawFn) -> ConsolidationProblem:
 @settings(max_examples=examples(150))
 @given(question=fleets())
 def test_after_each_move_all_pods_fit_and_it_costs_less(question: ConsolidationProblem) -> None:
-    before = question.stage.mark()
+    before = question.simulated.mark()
     advice = advise(question)
     judge(question, advice)
-    assert question.stage.mark() == before, "the stage is as it was"
+    assert question.simulated.mark() == before, "the stage is as it was"
     assert advise(question) == advice, "the same question has the same answer"
 
 

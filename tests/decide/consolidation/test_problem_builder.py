@@ -65,7 +65,7 @@ def test_what_leaves_is_no_room_and_its_pods_keep_some() -> None:
     pods += [a_pod("goes", node="leaving", terminating=True)]
     everything = (POOL, a_cloud(*(one.metadata.name for one in nodes)), *nodes, *pods, a_removal("leaving"))
     question = asked(ClusterCache(), *everything)
-    assert question.stage.nodes.keys() == {"a", "b"}
+    assert question.simulated.nodes.keys() == {"a", "b"}
     assert {one.name for one in question.candidates} == {"a", "b"}
     assert len(question.others) == 3
     assert sorted(pod.metadata.name for pod in question.ghosts) == ["tenant-0", "tenant-1"]
@@ -98,7 +98,7 @@ def test_a_node_that_is_just_being_given_up_is_none_to_move_to() -> None:
     note_displaced(snapshot, [lost])
     choice = choice_in(snapshot, STATE, SETTINGS, {})
     question = question_of(snapshot, STATE, SETTINGS, choice, at_once={})
-    assert question.stage.nodes.keys() == {"a"}
+    assert question.simulated.nodes.keys() == {"a"}
     assert [pod.metadata.name for pod in question.ghosts] == ["lost"]
     assert [one.name for one in choice.candidates] == ["a"]
 
@@ -108,7 +108,7 @@ def test_a_node_whose_old_life_is_not_cleared_yet_is_none_to_move_to() -> None:
     node = a_node("back")
     metadata = msgspec.structs.replace(node.metadata, annotations={PROOF: "{}"})
     question = asked(ClusterCache(), POOL, a_cloud("back"), msgspec.structs.replace(node, metadata=metadata))
-    assert question.stage.nodes.keys() == set()
+    assert question.simulated.nodes.keys() == set()
 
 
 def test_ghosts_and_limits_of_a_wave_are_the_callers() -> None:
@@ -146,7 +146,7 @@ def test_whatever_is_seen_can_be_thought_about(things: list[object]) -> None:
     question = asked(world, *things)
     snapshot = world.snapshot(NOW)
     going = {one.name for one in question.candidates}
-    assert going <= question.stage.nodes.keys()
+    assert going <= question.simulated.nodes.keys()
     assert going.isdisjoint(snapshot.to_go.keys() | snapshot.out_of_service.keys() | snapshot.closed.keys())
     bonds = PodBindings(snapshot)
     assert not [pod for name in going for pod in snapshot.pods_by_node.get(name, {}).values() if bonds.why_stays(pod)]

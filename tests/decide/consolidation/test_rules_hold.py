@@ -42,7 +42,7 @@ def test_after_every_prefix_of_moves_all_pods_fit_and_it_costs_less(cluster: Clu
     first = advise(question, 1).moves
     for pool in at_once:
         own = {one.name for one in choice.candidates if one.pool == pool}
-        assert sum(name in own for move in first for name in move.leaving) <= most
+        assert sum(name in own for move in first for name in move.terminating) <= most
 
 
 @settings(max_examples=60, deadline=None)
@@ -54,7 +54,7 @@ def test_whoever_must_go_leaves_all_pods_a_place(cluster: Cluster, wanted: set[i
     choice = wished_in(snapshot, STATE, SETTINGS, {}, wishes)
     question = question_of(snapshot, STATE, SETTINGS, choice, at_once={})
     found = empty(question, [f"n{n}" for n in sorted(shunned)])
-    assert {*found.stuck, *(name for move in found.moves for name in move.leaving)} == {
+    assert {*found.stuck, *(name for move in found.moves for name in move.terminating)} == {
         one.name for one in choice.candidates
     }
     keep_to_budgets(cluster, found.moves)

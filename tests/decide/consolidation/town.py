@@ -120,11 +120,11 @@ class Town:
 
     def look(self) -> Decision:
         """One pass. What it says is not done; a thought that it begins is kept."""
-        state = DeciderState(memory=self.memory, answer=self.answer, is_thinking=self.thought is not None)
+        state = DeciderState(carry=self.memory, answer=self.answer, is_computing=self.thought is not None)
         decision = decide(self.world.snapshot(self.now), state, self.settings)
-        self.memory = decision.memory
-        if decision.thought is not None and self.thought is None:
-            self.thought, self.answer = decision.thought, None
+        self.memory = decision.previous
+        if decision.computation is not None and self.thought is None:
+            self.thought, self.answer = decision.computation, None
         return decision
 
     def think(self) -> None:

@@ -130,13 +130,13 @@ class Stage:
         self.cluster = step(self.cluster, snapshot, self.settings, self.steady_since)
         state = DeciderState(
             self.outcomes,
-            memory=self.memory,
+            carry=self.memory,
             steady_since=self.steady_since,
             slipped_at=self.slipped_at,
             cluster=self.cluster,
         )
         decision = decide(snapshot, state, self.settings)
-        self.memory, self.wake_at, self.said = decision.memory, decision.wake_at, decision.said
+        self.memory, self.wake_at, self.said = decision.previous, decision.wake_at, decision.said
         return decision
 
     def act(self) -> None:

@@ -52,11 +52,11 @@ def add_pod(world: ClusterCache) -> None:
 
 def decided(world: ClusterCache, case: NodeCase | None = None) -> Decision:
     memory = FailoverCarry(cases={"n1": case} if case else {}, well_since={"n1": NOW - timedelta(hours=1)})
-    return decide(world.snapshot(NOW), DeciderState(memory=memory), SETTINGS)
+    return decide(world.snapshot(NOW), DeciderState(carry=memory), SETTINGS)
 
 
 def told(decision: Decision) -> list[str]:
-    memory = decision.memory
+    memory = decision.previous
     assert isinstance(memory, FailoverCarry)
     return [entry.words for entry in memory.timelines["n1"].entries]
 

@@ -24,7 +24,7 @@ def tainted_ago(ago: timedelta, *, evicted_at: datetime | None) -> Decision:
     world.listeners()[PODS]([Change(ChangeType.ADDED, Pod(meta, PodSpec(), node_name="n1"), None)])
     answers = PowerAnswers(Power.OFF, is_dead=True, is_changing=False, first_at=NOW - 12 * SECOND, last_at=NOW, count=3)
     case = NodeCase("n1", "n1", PROVIDER_ID, NOW - 40 * SECOND, NOW - 20 * SECOND, answers)
-    return decide(world.snapshot(NOW), DeciderState(memory=FailoverCarry(cases={"n1": case})), SETTINGS)
+    return decide(world.snapshot(NOW), DeciderState(carry=FailoverCarry(cases={"n1": case})), SETTINGS)
 
 
 def released(decision: Decision) -> list[str]:

@@ -72,7 +72,7 @@ def displaced(
     memory = FailoverCarry(cases={"n1": case} if case is not None else {})
     outcomes = {key_of(outcome.action): outcome} if outcome is not None else {}
     snapshot = world.snapshot(NOW)
-    said = decide(snapshot, DeciderState(outcomes, memory=memory), settings).said
+    said = decide(snapshot, DeciderState(outcomes, carry=memory), settings).said
     if case is not None and settings.failover.mode == "act" and node.spec.taints == ():
         assert any(isinstance(one, EditObject | FenceMachine) for one in said), "the test's own case is wrong"
     return [one.stand_in.metadata.name for one in displaced_in(snapshot).values()]

@@ -25,7 +25,7 @@ def asked_after(rest: timedelta, *, first_answer_ago: timedelta, count: int = 2)
     last_sign = NOW - 30 * SECOND
     case = NodeCase("n1", "n1", PROVIDER_ID, last_sign, NOW - 12 * SECOND, answers, asked_at, asked_at)
     world = a_world(a_proof(), power=Power.OFF, ready=False)
-    decision = decide(world.snapshot(NOW), DeciderState(memory=FailoverCarry(cases={"n1": case})), SETTINGS)
+    decision = decide(world.snapshot(NOW), DeciderState(carry=FailoverCarry(cases={"n1": case})), SETTINGS)
     is_asked = any(isinstance(said, ReadPower) for said in decision.said)
     assert is_asked or (decision.wake_at is not None and decision.wake_at <= NOW + 5 * SECOND)
     return is_asked

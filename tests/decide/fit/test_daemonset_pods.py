@@ -111,6 +111,6 @@ def test_a_daemon_that_is_not_there_yet_is_missing_and_one_that_is_there_is_not(
     daemons = DaemonSets.of(stage)
     missing = {site.name: len(daemons.missing_on(site)) for site in stage.sites()}
     assert missing == {"node-1": 0, "node-2": 1}
-    (pod,) = daemons.missing_on(stage.site("node-2"))
+    (pod,) = daemons.missing_on(stage.node_info("node-2"))
     stage.place(pod, "node-2")
-    assert daemons.missing_on(stage.site("node-2")) == []
+    assert daemons.missing_on(stage.node_info("node-2")) == []

@@ -65,7 +65,7 @@ def a_transaction(
 def after_end(memory: NodeRecord | None, transaction: Transaction) -> NodePage:
     """What is known once an end is written down and not dealt with."""
     written = {transaction.memento.uid: transaction.version}
-    return NodePage(NAME, memory=memory, transactions=(transaction,), written=written)
+    return NodePage(NAME, record=memory, transactions=(transaction,), written=written)
 
 
 def look(

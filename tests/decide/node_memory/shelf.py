@@ -192,7 +192,7 @@ class Shelf:
 
     def kept(self, name: str) -> NodeRecord:
         """What is remembered of a node."""
-        memory = self.world.past.pages[name].memory
+        memory = self.world.past.pages[name].record
         assert memory is not None, f"nothing is remembered of {name}"
         return memory
 

@@ -193,12 +193,12 @@ class Replica:
 
     def look(self, desk: NodeMemoryCarry | None = None) -> Decision:
         """What it would decide now, with this on its desk."""
-        state = DeciderState(memory=desk or self.desk, identity=self.identity)
+        state = DeciderState(carry=desk or self.desk, identity=self.identity)
         return decide(self.world.snapshot(self._server.clock.instant), state, self.settings)
 
     def decide(self) -> list[Action]:
         """What it decides now."""
         decision = self.look()
-        assert isinstance(decision.memory, NodeMemoryCarry)
-        self.desk = decision.memory
+        assert isinstance(decision.previous, NodeMemoryCarry)
+        self.desk = decision.previous
         return [said for said in decision.said if isinstance(said, CreateObject | PatchObject | DeleteObject)]

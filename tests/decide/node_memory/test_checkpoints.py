@@ -44,7 +44,7 @@ def test_a_change_is_written_down_after_a_while_and_not_before_the_marker() -> N
 
 def test_what_is_written_down_is_not_written_again() -> None:
     memory = a_memory("new", 40, is_final=False, removed=("gone",), team="blue")
-    page = msgspec.structs.replace(a_page(), memory=memory)
+    page = msgspec.structs.replace(a_page(), record=memory)
     assert look(page).is_idle
 
 
@@ -53,13 +53,13 @@ def test_a_node_that_changes_all_the_time_is_written_down_once_in_a_while() -> N
     written = look(page, before=look(page), after=WAIT)
     changed = a_page(51, {"team": "red"})
     memory = a_memory("new", 50, is_final=False, removed=("gone",), team="blue")
-    again = look(msgspec.structs.replace(changed, memory=memory), before=written, after=WAIT)
+    again = look(msgspec.structs.replace(changed, record=memory), before=written, after=WAIT)
     assert (again.works, again.due) == ((), NOW + timedelta(seconds=2 * WAIT))
 
 
 @pytest.mark.parametrize("uid", ["new", "a later life"])
 def test_who_lags_does_not_write_what_was_before_what_is_remembered(uid: str) -> None:
-    page = msgspec.structs.replace(a_page(), memory=a_memory(uid, 60, is_final=False), written={uid: 60})
+    page = msgspec.structs.replace(a_page(), record=a_memory(uid, 60, is_final=False), written={uid: 60})
     assert waited(page, WAIT).works == ()
 
 
@@ -77,7 +77,7 @@ def going(**labels: str) -> NodePage:
 def test_a_node_that_goes_is_written_down_at_once_and_then_let_go() -> None:
     page = going(team="blue")
     assert deeds(look(page, finalizer=True).works) == ["create ConfigMap worker-1"]
-    saved = msgspec.structs.replace(page, memory=a_memory("new", 50, is_final=False, team="blue"))
+    saved = msgspec.structs.replace(page, record=a_memory("new", 50, is_final=False, team="blue"))
     (action,) = look(saved, finalizer=True).works
     assert getattr(action, "body", None) == {"metadata": {"finalizers": ["other"]}}
 
@@ -89,7 +89,7 @@ def test_it_gives_way_after_the_deadline_whatever_is_wrong_and_says_so(trouble: 
         page = msgspec.structs.replace(page, problem="it is nonsense")
     if trouble == "a transaction before it":
         unsure = a_memory("unseen", is_final=False)
-        page = msgspec.structs.replace(page, transactions=(a_transaction("added", "new", 45),), memory=unsure)
+        page = msgspec.structs.replace(page, transactions=(a_transaction("added", "new", 45),), record=unsure)
     assert "MemoryGivesWay" not in reasons(waited(page, 1, finalizer=True))
     found = waited(page, 30, finalizer=True)
     assert "MemoryGivesWay" in reasons(found)
@@ -103,11 +103,11 @@ def test_who_turns_it_off_gets_rid_of_the_finalizer() -> None:
 
 
 def test_the_gone_are_forgotten_after_their_time_and_never_by_default() -> None:
-    page = NodePage(NAME, memory=a_memory(at=NOW - timedelta(days=29)))
+    page = NodePage(NAME, record=a_memory(at=NOW - timedelta(days=29)))
     assert look(page).is_idle
     month = timedelta(days=30)
     assert (look(page, forget_after=month).works, look(page, forget_after=month).due) == ((), NOW + timedelta(days=1))
-    old = NodePage(NAME, memory=a_memory(at=NOW - timedelta(days=31)))
+    old = NodePage(NAME, record=a_memory(at=NOW - timedelta(days=31)))
     assert deeds(look(old, forget_after=month).works) == ["delete ConfigMap worker-1"]
 
 
@@ -116,6 +116,6 @@ def test_a_clock_that_jumped_forgets_nobody() -> None:
         ClusterCache(lambda: NOW, remembers=True),
         Settings(memory=MemorySettings(forget_after=timedelta(days=30))),
     )
-    page = NodePage(NAME, memory=a_memory(at=NOW - timedelta(days=365)))
+    page = NodePage(NAME, record=a_memory(at=NOW - timedelta(days=365)))
     scene = NodeMemoryContext(world.snapshot(NOW), settings, steady_since=NOW)
     assert look_at(scene, page, PageResult()).works == ()

@@ -28,11 +28,11 @@ class Scene:
         for stream in self.replica.streams:
             stream.hear()
         known = {key_of(outcome.action): outcome for outcome in outcomes}
-        state = DeciderState(known, memory=self.replica.desk, identity=self.replica.identity)
+        state = DeciderState(known, carry=self.replica.desk, identity=self.replica.identity)
         snapshot = self.replica.world.snapshot(self.server.clock.instant)
         decision = decide(snapshot, state, self.replica.settings)
-        assert isinstance(decision.memory, NodeMemoryCarry)
-        self.replica.desk = decision.memory
+        assert isinstance(decision.previous, NodeMemoryCarry)
+        self.replica.desk = decision.previous
         return decision
 
     def run(self, passes: int) -> None:
@@ -59,14 +59,14 @@ def test_a_quiet_cluster_is_written_to_by_nobody_and_wakes_nobody() -> None:
     scene.run(6)
     decision = scene.look()
     assert (decision.said, decision.wake_at) == ((), None)
-    assert isinstance(decision.memory, NodeMemoryCarry)
-    assert decision.memory.shards == {}
+    assert isinstance(decision.previous, NodeMemoryCarry)
+    assert decision.previous.shards == {}
 
 
 def test_how_long_a_node_waited_for_its_memory_is_told_once() -> None:
     scene = Scene()
     scene.add("worker-1")
-    waiting = scene.look().memory
+    waiting = scene.look().previous
     assert isinstance(waiting, NodeMemoryCarry)
     assert list(waiting.awaiting) == ["worker-1"]
     scene.wait(3)

@@ -45,20 +45,20 @@ def test_who_left_is_written_down_first() -> None:
 
 def test_a_missed_end_is_named_by_the_checkpoint_if_that_says_the_same() -> None:
     memory = a_memory(version=22, is_final=False, removed=("gone",), at=NOW - timedelta(days=90), team="blue")
-    found = look(NodePage(NAME, departed=left(28, {"team": "blue"}, is_missed=True), memory=memory))
+    found = look(NodePage(NAME, departed=left(28, {"team": "blue"}, is_missed=True), record=memory))
     assert deeds(found.records) == ["create ConfigMap 22"]
     assert remembered(found).at == NOW, "it left now, however old the checkpoint is"
 
 
 def test_a_missed_end_that_we_saw_more_of_is_named_by_that() -> None:
     memory = a_memory(version=22, is_final=False, removed=("gone",), team="red")
-    assert deeds(look(NodePage(NAME, departed=left(28, is_missed=True), memory=memory)).records) == [
+    assert deeds(look(NodePage(NAME, departed=left(28, is_missed=True), record=memory)).records) == [
         "create ConfigMap 28"
     ]
 
 
 def test_a_checkpoint_of_a_node_that_is_not_there_was_an_end_that_everybody_missed() -> None:
-    page = NodePage(NAME, a_node(), first_version=50, memory=a_memory(version=22, is_final=False))
+    page = NodePage(NAME, a_node(), first_version=50, record=a_memory(version=22, is_final=False))
     assert look(page).records == (), "the stream of nodes may lag"
     found = waited(page, LAG)
     assert (deeds(found.records), remembered(found).at) == (["create ConfigMap 22"], NOW + timedelta(seconds=LAG))

@@ -73,7 +73,7 @@ def test_a_node_that_came_is_given_what_it_was_if_nothing_changed_since() -> Non
     page = NodePage(
         NAME,
         a_node(labels={"new": "x"}),
-        memory=a_memory(team="blue"),
+        record=a_memory(team="blue"),
         transactions=(a_transaction("added", "new", 50),),
     )
     found = look(page)
@@ -91,7 +91,7 @@ def test_a_node_of_which_nothing_is_remembered_gets_its_marker_too() -> None:
 
 def test_a_marker_that_a_node_brought_along_is_none() -> None:
     copied = a_node(labels={"team": "stale"}, is_marked=True, annotations={RESTORED_TO: "old"})
-    page = NodePage(NAME, copied, memory=a_memory(team="blue"), transactions=(a_transaction("added", "new", 50),))
+    page = NodePage(NAME, copied, record=a_memory(team="blue"), transactions=(a_transaction("added", "new", 50),))
     assert given_back(look(page)) == {"labels": {MARKER: "20", "team": "blue"}}
 
 
@@ -114,11 +114,11 @@ def test_who_has_not_heard_of_everything_does_not_take_a_node_for_gone_at_once()
 def test_nothing_is_given_back_before_it_is_written_down_who_left() -> None:
     departed = {"old": Departure(a_node("old", 30, is_marked=True), is_missed=False)}
     page = NodePage(
-        NAME, a_node(), departed=departed, memory=a_memory(), transactions=(a_transaction("added", "new", 50),)
+        NAME, a_node(), departed=departed, record=a_memory(), transactions=(a_transaction("added", "new", 50),)
     )
     assert look(page).works == ()
     unsure = NodePage(
-        NAME, a_node(), memory=a_memory("unseen", is_final=False), transactions=(a_transaction("added", "new", 50),)
+        NAME, a_node(), record=a_memory("unseen", is_final=False), transactions=(a_transaction("added", "new", 50),)
     )
     assert look(unsure).works == ()
     assert deeds(waited(unsure, 5).records) == ["create ConfigMap 20"]

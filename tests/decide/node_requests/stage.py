@@ -259,7 +259,7 @@ def decided(
 ) -> Decision:
     """What provision decides when it sees this; ``companions`` are the capabilities that run beside it."""
     outcomes = {key_of(outcome.action): outcome} if outcome is not None else {}
-    state = DeciderState(outcomes, steady_since=steady_since, memory=memory, companions=frozenset(companions))
+    state = DeciderState(outcomes, steady_since=steady_since, carry=memory, companions=frozenset(companions))
     return decide(a_snapshot(*things, now=now), state, settings)
 
 

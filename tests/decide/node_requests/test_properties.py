@@ -79,7 +79,7 @@ def test_the_same_sight_leads_to_the_same_words(
 
     first = look()
     assert look() == first
-    assert look(first.memory) == first
+    assert look(first.previous) == first
     assert first.wake_at is None or first.wake_at > NOW
 
 
@@ -114,7 +114,7 @@ def test_it_comes_to_rest(things: tuple[object, ...], outcome: Outcome | None, s
     wanted: list[Action | Hold] = []
     for _ in range(PASSES):
         decision = decided(*things, outcome=outcome, steady_since=steady_since, memory=memory)
-        memory = decision.memory
+        memory = decision.previous
         wanted = [one for one in decision.said if not isinstance(one, Hold | RecordEvent | CreateMachine)]
         if not wanted:
             return

@@ -284,7 +284,7 @@ def test_a_machine_that_vanishes_while_it_boots_is_given_up(
     request_: NodeRequest, second: ProviderState, expected: list[str]
 ) -> None:
     first = decided(a_pool(), request_, a_cloud(read_at=NOW))
-    later = decided(a_pool(), request_, second, now=NOW + MINUTE, memory=first.memory)
+    later = decided(a_pool(), request_, second, now=NOW + MINUTE, memory=first.previous)
     bodies = [one.body["status"] for one in later.said if isinstance(one, PatchObject)]
     assert [body["phase"] for body in bodies] == expected
     assert [body["conditions"][0]["reason"] for body in bodies] == ["MachineGone"] * len(expected)

@@ -51,7 +51,7 @@ def allowed(
 ) -> Allowance:
     standing = [a_node(f"n{number}") for number in range(nodes)] if isinstance(nodes, int) else nodes
     pool = a_pool(disruption={"maxUnavailable": most})
-    return allowance(pool, budgets, reason, nodes=standing, leaving=leaving, now=now)
+    return allowance(pool, budgets, reason, nodes=standing, terminating=leaving, now=now)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_office_hours_are_those_of_the_office() -> None:
 def test_nodes_on_their_way_out_use_it_up(changed: dict[str, Any], leaving: list[str], going: int) -> None:
     nodes = [a_node("n0", **changed), *(a_node(f"n{number}") for number in range(1, 10))]
     found = allowed(a_budget(3), nodes=nodes, leaving=leaving)
-    assert (found.going, found.left) == (going, 3 - going)
+    assert (found.leaving, found.left) == (going, 3 - going)
 
 
 def test_nodes_that_start_are_neither_part_of_the_pool_nor_missing_in_it() -> None:
@@ -138,7 +138,7 @@ def test_never_more_than_max_unavailable_are_on_their_way_out(
     found = allowed(*drawn, reason=reason, most=most, nodes=nodes, leaving=leaving, now=now)
     bound = max_unavailable(a_pool(disruption={"maxUnavailable": most}), nodes)
     assert 0 <= found.most <= bound
-    assert found.left == 0 or found.going + found.left <= bound
+    assert found.left == 0 or found.leaving + found.left <= bound
 
 
 @given(

@@ -51,7 +51,7 @@ LATE = NOW - 2 * HOUR
 
 
 def decided(*things: Thing, memory: object = None, now: datetime = NOW) -> Decision:
-    return decide(a_snapshot(*things, now=now), DeciderState(memory=memory), Settings())
+    return decide(a_snapshot(*things, now=now), DeciderState(carry=memory), Settings())
 
 
 def told(decision: Decision) -> list[str]:
@@ -138,7 +138,7 @@ def waits_for(who: str) -> str:
     ],
 )
 def test_a_deleted_pool_is_held_until_it_is_certain_that_no_machine_is_left(things: Sequence[Thing], why: str) -> None:
-    memory = PoolStatusCarry(going={"pool-default": NOW - MINUTE})
+    memory = PoolStatusCarry(leaving={"pool-default": NOW - MINUTE})
     decision = decided(GOING, *things, memory=memory)
     holds = [one.why for one in decision.said if isinstance(one, Hold) and one.reason == "HasMachines"]
     assert holds == ([why] if why else [])
@@ -188,8 +188,8 @@ def test_a_clock_that_was_set_back_holds_no_pool_for_ever() -> None:
 
 
 def _memory(decision: Decision) -> PoolStatusCarry:
-    assert isinstance(decision.memory, PoolStatusCarry)
-    return decision.memory
+    assert isinstance(decision.previous, PoolStatusCarry)
+    return decision.previous
 
 
 def test_a_pool_that_somebody_else_holds_is_not_touched() -> None:
@@ -393,17 +393,17 @@ def test_what_was_learnt_is_written_at_once() -> None:
 
 
 def test_pools_that_are_gone_are_forgotten() -> None:
-    memory = decided(EMPTY, SEEN, memory=PoolStatusCarry({"pool-default": NOW, "pool-gone": NOW})).memory
+    memory = decided(EMPTY, SEEN, memory=PoolStatusCarry({"pool-default": NOW, "pool-gone": NOW})).previous
     assert isinstance(memory, PoolStatusCarry)
     assert memory.written == {"pool-default": NOW}
 
 
 def test_pools_that_did_not_change_are_looked_at_twice_a_second_at_most() -> None:
     first = decided(EMPTY, SEEN)
-    soon = decided(EMPTY, SEEN, a_failed_request(), memory=first.memory, now=NOW + timedelta(milliseconds=50))
+    soon = decided(EMPTY, SEEN, a_failed_request(), memory=first.previous, now=NOW + timedelta(milliseconds=50))
     assert (soon.said, soon.wake_at) == (first.said, NOW + timedelta(milliseconds=500))
     assert (
-        decided(EMPTY, SEEN, a_failed_request(), memory=soon.memory, now=NOW + timedelta(milliseconds=500)).said
+        decided(EMPTY, SEEN, a_failed_request(), memory=soon.previous, now=NOW + timedelta(milliseconds=500)).said
         != first.said
     )
 

@@ -196,21 +196,21 @@ class Stage:
         seen = snapshot_of(self.objects if objects is None else objects, self.now, self._tables)
         seen = msgspec.structs.replace(seen, clouds=self.clouds)
         whole = self._looking_at_everything(seen)
-        decision = decide(seen, DeciderState(memory=self.memory, answers=self.answers), self.settings)
+        decision = decide(seen, DeciderState(carry=self.memory, answers=self.answers), self.settings)
         mine, theirs = _weight(decision, seen), _weight(whole, seen)
         assert mine == theirs, ([one for one in mine if one not in theirs], [one for one in theirs if one not in mine])
-        self.memory, self.wake_at = decision.memory, decision.wake_at
+        self.memory, self.wake_at = decision.previous, decision.wake_at
         return decision
 
     def _looking_at_everything(self, seen: Snapshot) -> Decision:
         """What is decided by whoever does not know what has changed: the same must come of looking only at that."""
         memory = self.memory
-        if isinstance(memory, QueueCarry) and memory.desk is not None:
-            desk = QueueIndex(memory.desk.premises, members_of(seen))
-            desk.absent = dict(memory.desk.absent)
-            memory = msgspec.structs.replace(memory, desk=desk)
+        if isinstance(memory, QueueCarry) and memory.index is not None:
+            desk = QueueIndex(memory.index.premises, members_of(seen))
+            desk.absent = dict(memory.index.absent)
+            memory = msgspec.structs.replace(memory, index=desk)
         return decide(
-            msgspec.structs.replace(seen, memo={}), DeciderState(memory=memory, answers=self.answers), self.settings
+            msgspec.structs.replace(seen, memo={}), DeciderState(carry=memory, answers=self.answers), self.settings
         )
 
     def take(self, said: Action | Hold) -> bool:

@@ -245,7 +245,7 @@ def unreadable(kind: Any, manifest: Json) -> Any:  # noqa: ANN401
 def looked(stage: Stage, strangers: Any) -> tuple[dict[str, str], list[str]]:  # noqa: ANN401
     """What is said on queues and workloads, and the notes of all events, if this is there and cannot be read."""
     seen = msgspec.structs.replace(snapshot_of(stage.objects, stage.now), unreadable=strangers)
-    said_now = decide(seen, DeciderState(memory=stage.memory), stage.settings).said
+    said_now = decide(seen, DeciderState(carry=stage.memory), stage.settings).said
     conditions: dict[str, str] = {}
     for one in said_now:
         for condition in getattr(one, "body", {}).get("status", {}).get("conditions", ()):

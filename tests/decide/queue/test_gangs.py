@@ -40,7 +40,7 @@ def a_pair(stage: Stage, name: str = "job", **job: Any) -> None:  # noqa: ANN401
 
 def gangs(stage: Stage) -> list[Gang]:
     seen = msgspec.structs.replace(snapshot_of(stage.objects, stage.now), clouds=stage.clouds)
-    decide(seen, DeciderState(memory=stage.memory), stage.settings)
+    decide(seen, DeciderState(carry=stage.memory), stage.settings)
     return list(gangs_in(seen))
 
 

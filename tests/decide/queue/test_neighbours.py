@@ -43,8 +43,8 @@ class Neighbourhood:
     def look(self) -> Decision:
         seen = snapshot_of(self.stage.objects, self.stage.now)
         seen = msgspec.structs.replace(seen, kueue_leases=self.leases)
-        decision = decide(seen, DeciderState(memory=self.memory, steady_since=self.jumped_at), self.stage.settings)
-        self.memory = decision.memory
+        decision = decide(seen, DeciderState(carry=self.memory, steady_since=self.jumped_at), self.stage.settings)
+        self.memory = decision.previous
         return decision
 
     @property

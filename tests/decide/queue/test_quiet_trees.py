@@ -22,7 +22,7 @@ def memory_of(stage: Stage) -> QueueCarry:
 
 
 def is_settled(stage: Stage) -> bool:
-    desk = memory_of(stage).desk
+    desk = memory_of(stage).index
     return desk is not None and bool(desk.settled)
 
 
@@ -93,7 +93,7 @@ def test_a_pass_that_broke_off_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
     with monkeypatch.context() as patched:
         patched.setattr(decider, "rest", breaks)
         with pytest.raises(RuntimeError):
-            decider.decide(seen, DeciderState(memory=stage.memory), stage.settings)
+            decider.decide(seen, DeciderState(carry=stage.memory), stage.settings)
     stage.a_job("second")
     stage.settle()
     assert stage.admitted() == ["first", "second"]

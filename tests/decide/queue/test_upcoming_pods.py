@@ -21,7 +21,7 @@ from tests.decide.queue.test_unready_reasons import put_pod
 
 def announced(stage: Stage) -> list[Pod]:
     seen = msgspec.structs.replace(snapshot_of(stage.objects, stage.now), clouds=stage.clouds)
-    decide(seen, DeciderState(memory=stage.memory), stage.settings)
+    decide(seen, DeciderState(carry=stage.memory), stage.settings)
     return list(announced_in(seen).values())
 
 

@@ -71,10 +71,10 @@ def test_what_is_decided_again_because_it_is_not_seen_yet_is_neither_told_nor_co
     seen = dict(stage.objects)
     first, second = stage.look(seen), stage.look(seen)
     assert events(first.said) == [("Workload", "Admitted"), ("Job", "Admitted")]
-    assert isinstance(first.memory, QueueCarry)
-    assert len(first.memory.news.admitted) == 1
-    assert isinstance(second.memory, QueueCarry)
-    assert (events(second.said), second.memory.news.admitted) == ([], ())
+    assert isinstance(first.previous, QueueCarry)
+    assert len(first.previous.news.admitted) == 1
+    assert isinstance(second.previous, QueueCarry)
+    assert (events(second.said), second.previous.news.admitted) == ([], ())
 
 
 def test_who_is_deactivated_during_its_backoff_is_not_evicted_once_more() -> None:

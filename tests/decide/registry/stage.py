@@ -234,7 +234,7 @@ class Watch:
     ) -> Decision:
         """What a decider says that reads the registry as it is now."""
         cluster = self.look()
-        state = DeciderState(outcomes or {}, memory=memory, steady_since=self.steady_since, cluster=cluster)
+        state = DeciderState(outcomes or {}, carry=memory, steady_since=self.steady_since, cluster=cluster)
         return decider(self.snapshot(), state, self.settings)
 
 

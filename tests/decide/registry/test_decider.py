@@ -48,7 +48,7 @@ class Speaker(Watch):
     def speak(self, after: timedelta = timedelta(0)) -> Decision:
         self.now += after
         decision = self.decide(decide, self.memory)
-        self.memory = decision.memory
+        self.memory = decision.previous
         return decision
 
     def write(self, decision: Decision) -> ClusterStatus:

@@ -63,7 +63,7 @@ def removals(decision: Decision) -> list[str]:
 
 def later(watch: Watch) -> Decision:
     """What shrink says when it has seen nodes empty for long enough to believe it."""
-    memory = watch.decide(shrink.decide).memory
+    memory = watch.decide(shrink.decide).previous
     watch.now += 15 * SECOND
     return watch.decide(shrink.decide, memory)
 
@@ -110,7 +110,7 @@ def test_step_2_nothing_is_planned_bought_given_up_or_removed_in_it(outage: Watc
     planned = outage.decide(grow.decide)
     held = [(one.subject.name, one.reason) for one in said(planned, Hold)]
     assert held == [("default", "ClusterUnhealthy"), ("waits", "ClusterUnhealthy")]
-    assert planned.thought is None
+    assert planned.computation is None
     provisioned = outage.decide(provision.decide)
     assert phases(provisioned) == {"new-2": "Provisioning"}, "its machine is recorded; no request changes its phase"
     for decision in (planned, provisioned, outage.decide(shrink.decide)):
@@ -119,7 +119,7 @@ def test_step_2_nothing_is_planned_bought_given_up_or_removed_in_it(outage: Watc
 
 def test_step_2_no_leaked_machine_is_removed_although_its_pool_is_being_deleted(outage: Watch) -> None:
     outage.add(a_pool(deleted_at=NOW))
-    memory = outage.decide(provision.decide).memory
+    memory = outage.decide(provision.decide).previous
     outage.now += HOUR
     outage.add(a_cloud(a_machine("leaked", created_at=NOW - HOUR), read_at=outage.now))
     assert outage.look().is_halted

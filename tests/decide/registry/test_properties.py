@@ -103,7 +103,7 @@ def is_still_while_halted(events: list[Event]) -> None:
         is_halted = watch.look().is_halted
         for name, decider in DECIDERS.items():
             decision = watch.decide(decider, memories.get(name))
-            memories[name] = decision.memory
+            memories[name] = decision.previous
             if not is_halted:
                 continue
             forbidden = [
@@ -115,7 +115,7 @@ def is_still_while_halted(events: list[Event]) -> None:
                 )
             ]
             assert not forbidden, named(forbidden)
-            assert decision.thought is None
+            assert decision.computation is None
 
 
 # (d) Nobody is counted who was not asked for

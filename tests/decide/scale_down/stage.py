@@ -193,14 +193,14 @@ def decided(
 ) -> Decision:
     """What shrink decides when it sees this."""
     outcomes = {key_of(outcome.action): outcome} if outcome is not None else {}
-    state = DeciderState(outcomes, steady_since=steady_since, memory=memory)
+    state = DeciderState(outcomes, steady_since=steady_since, carry=memory)
     return decide(a_snapshot(*things, now=now, expected=expected), state, settings)
 
 
 def a_moment_later(*things: object, **circumstances: Any) -> Decision:  # noqa: ANN401
     """What it decides when it has seen this for long enough to believe it: a removal, an empty node."""
     before: Any = {**circumstances, "now": circumstances.get("now", NOW) - 15 * SECOND}
-    memory = decided(*things, **{name: value for name, value in before.items() if name != "outcome"}).memory
+    memory = decided(*things, **{name: value for name, value in before.items() if name != "outcome"}).previous
     return decided(*things, **circumstances, memory=memory)
 
 

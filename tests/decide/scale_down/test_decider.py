@@ -76,10 +76,10 @@ def test_an_empty_node_is_not_marked_and_the_time_that_passed_does_not_count() -
     empty = a_node(annotations=STARTED)
     decision = a_moment_later(a_pool(), *in_trouble(empty))
     assert told(decision) == []
-    memory = decision.memory
+    memory = decision.previous
     well = (a_pool(), CLOUD, empty, a_node(ANOTHER, annotations=STARTED), a_pod(node=ANOTHER))
     assert told(decided(*well, memory=memory)) == []
-    assert told(decided(*well, memory=decided(*well, memory=memory).memory, now=NOW + 15 * SECOND)) != []
+    assert told(decided(*well, memory=decided(*well, memory=memory).previous, now=NOW + 15 * SECOND)) != []
 
 
 def test_the_mark_of_a_pool_that_is_deleted_stays_and_nobody_is_evicted() -> None:

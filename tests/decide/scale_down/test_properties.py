@@ -119,11 +119,11 @@ class Seen:
         self.said: list[list[Action | Hold]] = []
         memory: object = None
         for now in (NOW, NOW + MINUTE):
-            state = DeciderState(memory=memory, steady_since=steady_since)
+            state = DeciderState(carry=memory, steady_since=steady_since)
             decision = decide(a_snapshot(*things, now=now), state, SETTINGS)
             assert decision == decide(a_snapshot(*things, now=now), state, SETTINGS), "the same input, another output"
             assert decision.wake_at is None or decision.wake_at > now
-            memory = decision.memory
+            memory = decision.previous
             self.said.append(list(decision.said))
 
     def of(self, *kinds: type[Any]) -> Iterator[Any]:

@@ -205,7 +205,7 @@ def test_an_attempt_that_lies_ahead_was_made_when_we_first_saw_it() -> None:
     assert first.wake_at == NOW + REMOVAL.retry_after
     later = NOW + REMOVAL.retry_after
     still_there = a_cloud(a_machine(), read_at=later - SECOND)
-    again = decided(a_pool(), still_there, MARKED, removal, memory=first.memory, now=later)
+    again = decided(a_pool(), still_there, MARKED, removal, memory=first.previous, now=later)
     assert told(again) == [f"give back {NAME}/1 if {NAME} is empty"]
 
 
@@ -301,7 +301,7 @@ def test_pods_that_are_put_there_again_and_again_keep_no_node_whose_machine_is_g
     out, pod = a_node(at=DUE, taints=[SHUTDOWN]), a_pod(tolerations=[EVERYTHING])
     born = pod.metadata.creation_timestamp
     assert born is not None
-    memory = decided(a_pool(), OURS, out, asked(asked_at=born - MINUTE), now=born).memory
+    memory = decided(a_pool(), OURS, out, asked(asked_at=born - MINUTE), now=born).previous
     said = told(decided(a_pool(), NONE, out, asked(asked_at=born - MINUTE), pod, memory=memory))
     assert said == ["delete Pod app", f"delete Node {NAME}"]
 
@@ -310,7 +310,7 @@ def test_what_a_provider_said_before_it_was_asked_proves_nothing() -> None:
     before = a_cloud(read_at=ASKED - SECOND)
     assert told(a_moment_later(a_pool(), before, MARKED, asked())) == []
     since_then = a_cloud(read_at=ASKED + SECOND)
-    memory = decided(a_pool(), before, MARKED, asked(), now=ASKED).memory
+    memory = decided(a_pool(), before, MARKED, asked(), now=ASKED).previous
     assert told(decided(a_pool(), since_then, MARKED, asked(), memory=memory)) == [f"delete Node {NAME}"]
 
 

@@ -6,7 +6,7 @@ from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.phases import REMOVAL_MOVES
 from growth.api.pod import Pod
-from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.capacity.offering_catalog import catalog_in
 from growth.decide.capacity.pool_inventory import holdings, shortages
 from tests.decide.marketplace import a_cloud as a_provider
 from tests.decide.scale_down.stage import (
@@ -71,6 +71,6 @@ def test_a_node_of_a_pool_that_is_deleted_is_no_room_any_more() -> None:
 def test_what_leaves_costs_and_counts_until_it_is_gone_and_keeps_nothing_warm() -> None:
     for phase in REMOVAL_MOVES:
         snapshot = a_snapshot(a_cloud(a_machine()), MARKED, a_removal(phase=phase))
-        (held,) = holdings(snapshot, shop_in(snapshot, SETTINGS.provision))
-        assert (held.is_leaving, held.bought.nodes, held.bought.cost_per_hour) == (True, 1, 1.0)
+        (held,) = holdings(snapshot, catalog_in(snapshot, SETTINGS.provision))
+        assert (held.is_terminating, held.bought.nodes, held.bought.cost_per_hour) == (True, 1, 1.0)
         assert [one.missing for one in shortages([a_pool(types=[{"name": "small", "min": 1}])], [held])] == [1]

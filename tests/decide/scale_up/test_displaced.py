@@ -202,7 +202,7 @@ def test_so_it_does_if_it_comes_while_the_plan_is_thought_of() -> None:
     town = a_town(old)
     town.look()
     town.now += QUIET
-    assert town.look().thought is not None
+    assert town.look().computation is not None
     is_gone(town, old, its_successor())
     town.look()
     town.think()

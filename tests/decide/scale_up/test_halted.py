@@ -86,7 +86,7 @@ def test_a_plan_that_was_being_thought_of_is_forgotten() -> None:
     town = a_town(a_pod("web"), unready=0)
     town.look()
     town.now += SECOND
-    assert town.look().thought is not None
+    assert town.look().computation is not None
     break_down(town, 4)
     town.think()
     assert holds(town.look()) == [("default", "ClusterUnhealthy"), ("web", "ClusterUnhealthy")]

@@ -40,7 +40,7 @@ def ask(
         "bought": (), "coming": (), "shortages": (), "taken": frozenset(), "at": NOW, "circumstances": HERE, **fields,
     }  # fmt: skip
     stage = SimulatedCluster.copy_of(town.world.snapshot(NOW))
-    return ScaleUpProblem(stage=stage, pools=pools, offerings=offerings, pods=pods, seated=seated, **whole)
+    return ScaleUpProblem(simulated=stage, pools=pools, offerings=offerings, pods=pods, seated=seated, **whole)
 
 
 def bought(plan: ScaleUpPlan) -> list[tuple[str, int]]:

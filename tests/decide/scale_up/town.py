@@ -179,10 +179,10 @@ class Town:
             self.outcomes, self.answer, self.thought is not None, self.memory, self.steady_since, self.cluster
         )
         decision = decide(snapshot, state, self.settings)
-        self.memory = decision.memory
-        if decision.thought is not None:
+        self.memory = decision.previous
+        if decision.computation is not None:
             assert self.thought is None, "a thought is begun while another one is under way"
-            self.thought, self.answer = decision.thought, None
+            self.thought, self.answer = decision.computation, None
         self.passes.append((self.now, decision))
         self._carry_out([said for said in decision.said if not isinstance(said, Hold)])
         return decision

@@ -250,7 +250,7 @@ def test_the_stage_is_as_it_was_before() -> None:
     mark = stage.mark()
     solve(waiting, stage=stage)
     assert (stage.mark(), dict(stage.nodes)) == (mark, before)
-    assert not stage.site("old").pods
+    assert not stage.node_info("old").pods
 
 
 def test_a_rule_about_somebody_who_gets_no_place_costs_nobody_anything() -> None:

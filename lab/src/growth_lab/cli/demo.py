@@ -71,8 +71,8 @@ def demo(*, real: bool, speed: float, seed: int) -> None:
 
 async def _play_really(show: "_Showing") -> None:
     show.console.print("starting a control plane", style="dim")
-    async with a_real_world() as world:
-        await world.play(show.tell, alone=True)
+    async with a_real_world() as cache:
+        await cache.play(show.tell, alone=True)
 
 
 @dataclass

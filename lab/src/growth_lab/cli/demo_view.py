@@ -50,13 +50,18 @@ _BOUND: Final = (
 )
 
 
-def frame(context: Scene, past: Sequence[Scene], acts: Sequence[str], seen: Sequence[Seen], width: int) -> RenderableType:
+def frame(
+    context: Scene, past: Sequence[Scene], acts: Sequence[str], seen: Sequence[Seen], width: int
+) -> RenderableType:
     """The act, the machines, the curves of the day so far, and what happened last."""
     act = acts[-1] if acts else "the curtain rises"
     lines = _happenings(seen)
     return Group(
         Panel(
-            Text(act, style="bold"), title=f"{_seconds([*past, context]):5.1f} s", title_align="left", border_style="cyan"
+            Text(act, style="bold"),
+            title=f"{_seconds([*past, context]):5.1f} s",
+            title_align="left",
+            border_style="cyan",
         ),
         _machines(context, width),
         *(Text(f"✗ given up: {why}", style="magenta", no_wrap=True, overflow="ellipsis") for why in context.given_up),

@@ -105,7 +105,7 @@ def _waits(seen: Sequence[Seen]) -> Iterable[float]:
 def _bound(pods: Sequence[Pod], pools: Sequence[NodePool], offerings: Sequence[Offering]) -> float:
     """The solver's proof for all pods at once, in a cluster without a node."""
     anew = [msgspec.structs.replace(pod, node_name="", keys=()) for pod in pods]
-    world = ClusterCache()
-    world.hear_of_pods([Change(ChangeType.ADDED, pod, None) for pod in anew])
-    stage = SimulatedCluster.of(world.snapshot(datetime.min.replace(tzinfo=UTC)))
+    cache = ClusterCache()
+    cache.hear_of_pods([Change(ChangeType.ADDED, pod, None) for pod in anew])
+    stage = SimulatedCluster.of(cache.snapshot(datetime.min.replace(tzinfo=UTC)))
     return plan(stage, anew, node_options_of(stage, pools, offerings)).bound_per_hour

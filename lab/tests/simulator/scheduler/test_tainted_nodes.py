@@ -36,7 +36,7 @@ def _pod(chance: random.Random) -> Pod:
 def _asked(pod: Pod, node: Node) -> Refused | None:
     stage = a_stage(nodes=[node])
     misfit = fit(stage, pod, node.metadata.name)
-    return None if misfit is None else refused(misfit, stage.site(node.metadata.name), {})
+    return None if misfit is None else refused(misfit, stage.node_info(node.metadata.name), {})
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -97,7 +97,7 @@ def _members(snapshot: Snapshot) -> Iterable[MachineRow]:
             yield _with_node(snapshot, node, _standing_member(snapshot, node, request, removal))
     for name, removal in removals.items():
         if name not in snapshot.nodes:
-            yield _going(removal)
+            yield _terminating(removal)
     for name, request in requests.items():
         if name not in snapshot.nodes and name not in removals and request.status.phase != "Ready":
             yield _asked_for(request)
@@ -108,7 +108,7 @@ def _standing_member(
 ) -> MachineRow:
     name, pool = node.metadata.name, node.metadata.labels.get(POOL, "")
     if removal is not None:
-        return _going(removal)
+        return _terminating(removal)
     if request is not None and request.status.phase == "Deprovisioning":
         return _asked_for(request)
     is_expected = request is not None and request.status.phase in ("Pending", "Provisioning")
@@ -150,7 +150,7 @@ def _with_node(snapshot: Snapshot, node: Node, member: MachineRow) -> MachineRow
     )
 
 
-def _going(removal: NodeRemovalRequest) -> MachineRow:
+def _terminating(removal: NodeRemovalRequest) -> MachineRow:
     status, created_at = removal.status, removal.metadata.creation_timestamp
     has_failed = status.phase == "RemovalFailed"
     return MachineRow(

@@ -26,7 +26,7 @@ class Inventory:
         self._api, self._cluster = api, cluster
         self._now, self._pace = now, pace
         self._known: dict[int, Server] = {}
-        self._leaving: set[int] = set()
+        self._terminating: set[int] = set()
 
     def note(self, server: Server) -> None:
         """It was made, or found: it should be in the next list."""
@@ -34,20 +34,23 @@ class Inventory:
 
     def note_deletion(self, server_id: int) -> None:
         """It was deleted at our wish: nobody wonders when it is missing."""
-        self._leaving.add(server_id)
+        self._terminating.add(server_id)
 
     async def machines(self) -> Sequence[Machine]:
         """All servers of this cluster, read after the call began. A long list may have to wait for its turn."""
         await self._pace.wait(self.pages)
         read_at = self._now()
-        expected = {number: server for number, server in self._known.items() if number not in self._leaving}
+        expected = {number: server for number, server in self._known.items() if number not in self._terminating}
         listed = dict(await self.listed(is_urgent=False))
         for server in await self._still_there(server for server in expected.values() if server.id not in listed):
             listed[server.id] = server
         # What was made while we read may be missing, and is kept for the next list.
         made = {number: server for number, server in self._known.items() if number not in expected}
-        self._known = {**{number: server for number, server in made.items() if number not in self._leaving}, **listed}
-        self._leaving &= set(listed)
+        self._known = {
+            **{number: server for number, server in made.items() if number not in self._terminating},
+            **listed,
+        }
+        self._terminating &= set(listed)
         return tuple(machine_from(server, read_at) for server in listed.values())
 
     @property

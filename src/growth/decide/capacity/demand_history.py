@@ -216,7 +216,7 @@ def _looked(snapshot: Snapshot, known: Mapping[int, Pod]) -> tuple[dict[int, int
     fresh: dict[int, tuple[PodSpec, str]] = {}
     for (_, _, identity, _), family in snapshot.families.items():
         spec = family.spec
-        if family.is_leaving or _is_pinned(spec):
+        if family.is_terminating or _is_pinned(spec):
             continue
         there[identity] = there.get(identity, 0) + sum(family.by_node.values())
         if identity not in known and identity not in fresh:

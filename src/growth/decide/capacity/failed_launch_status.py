@@ -33,24 +33,24 @@ _MOST_COUNTED: Final = 4096
 _HOUR: Final = timedelta(hours=1)
 
 
-def failed_launches(lesson: PoolObservation, settings: ProvisionSettings) -> tuple[FailedLaunches, ...]:
+def failed_launches(observation: PoolObservation, settings: ProvisionSettings) -> tuple[FailedLaunches, ...]:
     """What the pool's status should say about offerings whose machines never worked, in the order of their ids."""
-    pool, template = lesson.pool, mark_of(lesson.pool)
-    entries = {one.offering: _on_this_clock(one, lesson.now) for one in noted_in(pool)}
-    for failure in _unnoted(lesson, settings):
+    pool, template = observation.pool, mark_of(observation.pool)
+    entries = {one.offering: _on_this_clock(one, observation.now) for one in noted_in(pool)}
+    for failure in _unnoted(observation, settings):
         entries[failure.scope] = _with(entries.get(failure.scope), failure, settings, template)
     if not any(one.failures for one in entries.values()):
         return ()
-    _note_working_nodes(lesson, entries, template)
+    _note_working_nodes(observation, entries, template)
     kept = {
         name: one
         for name, one in entries.items()
-        if not one.failures or lesson.now < forgotten_at(one, lesson.now, settings)
+        if not one.failures or observation.now < forgotten_at(one, observation.now, settings)
     }
     if not any(one.failures for one in kept.values()):
         return ()
-    _set_retries(lesson, kept, settings)
-    newest = sorted(kept.values(), key=lambda one: (one.failures > 0, one.last_at or lesson.now, one.offering))
+    _set_retries(observation, kept, settings)
+    newest = sorted(kept.values(), key=lambda one: (one.failures > 0, one.last_at or observation.now, one.offering))
     return tuple(sorted(newest[-_MOST_ENTRIES:], key=lambda one: one.offering))
 
 
@@ -64,13 +64,13 @@ def forgotten_at(entry: FailedLaunches, now: datetime, settings: ProvisionSettin
     return max(entry.last_at or now, entry.retry_at or now) + settings.forget_after
 
 
-def wasted(lesson: PoolObservation, settings: ProvisionSettings) -> Wasted:
+def wasted(observation: PoolObservation, settings: ProvisionSettings) -> Wasted:
     """The pool's machines that were paid for in vain, with those that were given up since it was last written."""
-    before = lesson.pool.status.wasted
-    there = {one.metadata.uid: one for one in lesson.requests}
+    before = observation.pool.status.wasted
+    there = {one.metadata.uid: one for one in observation.requests}
     counted = [uid for uid in before.counted if uid in there]
-    new = [failure.request for failure in _unnoted(lesson, settings)]
-    costs = [cost for uid in new if (cost := _cost(there[uid], lesson)) is not None]
+    new = [failure.request for failure in _unnoted(observation, settings)]
+    costs = [cost for uid in new if (cost := _cost(there[uid], observation)) is not None]
     if not new and len(counted) == len(before.counted):
         return before
     return Wasted(
@@ -80,9 +80,9 @@ def wasted(lesson: PoolObservation, settings: ProvisionSettings) -> Wasted:
     )
 
 
-def _unnoted(lesson: PoolObservation, settings: ProvisionSettings) -> list[FailedRequest]:
-    found = (failure_of(one, lesson.providers, lesson.now, settings) for one in lesson.requests)
-    unnoted = unnoted_of((one for one in found if one is not None), lesson.pool)
+def _unnoted(observation: PoolObservation, settings: ProvisionSettings) -> list[FailedRequest]:
+    found = (failure_of(one, observation.providers, observation.now, settings) for one in observation.requests)
+    unnoted = unnoted_of((one for one in found if one is not None), observation.pool)
     return sorted(unnoted, key=lambda one: (one.at, one.scope, one.request))
 
 
@@ -104,12 +104,12 @@ def _with(
     )
 
 
-def _note_working_nodes(lesson: PoolObservation, entries: dict[str, FailedLaunches], template: str) -> None:
+def _note_working_nodes(observation: PoolObservation, entries: dict[str, FailedLaunches], template: str) -> None:
     """Nodes that work or worked prove their offering, and clear it of failures of machines that are older."""
-    for node in lesson.nodes.values():
+    for node in observation.nodes.values():
         labels, born = node.metadata.labels, node.metadata.creation_timestamp
         name = labels.get(OFFERING, "")
-        if labels.get(POOL) not in lesson.alike or not name or born is None or not was_started(node):
+        if labels.get(POOL) not in observation.alike or not name or born is None or not was_started(node):
             continue
         entry = entries.get(name) or FailedLaunches(name, template=template)
         worked_at = max(entry.worked_at or born, born)
@@ -118,9 +118,9 @@ def _note_working_nodes(lesson: PoolObservation, entries: dict[str, FailedLaunch
         entries[name] = msgspec.structs.replace(entry, worked_at=worked_at)
 
 
-def _set_retries(lesson: PoolObservation, entries: dict[str, FailedLaunches], settings: ProvisionSettings) -> None:
+def _set_retries(observation: PoolObservation, entries: dict[str, FailedLaunches], settings: ProvisionSettings) -> None:
     """The wait counts for a server type as a whole, in the order of its failures."""
-    types = {name: listed.type_id for name in entries if (listed := lesson.listed.get(name)) is not None}
+    types = {name: listed.type_id for name in entries if (listed := observation.listed.get(name)) is not None}
     rounds: dict[str, int] = {}
     for name, one in sorted(entries.items()):
         rounds[types.get(name, name)] = rounds.get(types.get(name, name), 0) + one.rounds
@@ -130,13 +130,13 @@ def _set_retries(lesson: PoolObservation, entries: dict[str, FailedLaunches], se
             entries[name] = msgspec.structs.replace(one, retry_at=retry_at)
 
 
-def _cost(request: NodeRequest, lesson: PoolObservation) -> float | None:
+def _cost(request: NodeRequest, observation: PoolObservation) -> float | None:
     """What its machine cost until it was given up; None if the provider never accepted one."""
     began_at, ended_at = request.metadata.creation_timestamp, request.status.phase_since
     if not request.status.provider_id or began_at is None or ended_at is None:
         return None
-    offering = bought_as(request, lesson)
-    price = as_billed(offering, lesson.pool).price_per_hour if offering is not None else 0.0
+    offering = bought_as(request, observation)
+    price = as_billed(offering, observation.pool).price_per_hour if offering is not None else 0.0
     return price * max(ended_at - began_at, timedelta(0)) / _HOUR
 
 

@@ -80,7 +80,7 @@ class OfferingCatalog(msgspec.Struct, frozen=True):
         return known.offering if known else None
 
 
-def shop_in(snapshot: Snapshot, settings: ProvisionSettings) -> OfferingCatalog:
+def catalog_in(snapshot: Snapshot, settings: ProvisionSettings) -> OfferingCatalog:
     """What may be bought, as this snapshot shows it: every decider asks, so it is worked out once."""
     known = snapshot.memo.get("shop")
     if not isinstance(known, OfferingCatalog):
@@ -209,15 +209,15 @@ def accepted_at_of(request: NodeRequest) -> datetime | None:
     return met.last_transition_time if met is not None and met.status == "True" else None
 
 
-def offering_for(request: NodeRequest, shop: OfferingCatalog) -> Offering | None:
+def offering_for(request: NodeRequest, catalog: OfferingCatalog) -> Offering | None:
     """What a request means, whether it may be bought or not. One that leaves the location open gets the cheapest."""
     wanted, location = request.spec.target_offering, request.spec.location
-    exact = shop.get(wanted)
+    exact = catalog.get(wanted)
     if exact is not None:
         return exact
     fitting = [
         one
-        for one in shop.sold.values()
+        for one in catalog.sold.values()
         if f"{one.offering.provider}-{one.offering.server_type}".lower() == wanted.lower()
         and location in ("", one.offering.location)
     ]

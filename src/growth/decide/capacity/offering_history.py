@@ -45,7 +45,7 @@ class PoolObservation(msgspec.Struct, frozen=True):
     every_request: Collection[NodeRequest]
     """Those of all pools: what another one could have, this one can have, too."""
     nodes: Mapping[str, Node]
-    shop: OfferingCatalog
+    catalog: OfferingCatalog
     listed: Mapping[str, Offering]
     """Offerings as their providers list them, not corrected by what was learnt."""
     providers: tuple[str, ...]
@@ -54,11 +54,11 @@ class PoolObservation(msgspec.Struct, frozen=True):
     """Names of pools whose machines are made like this one's, itself among them."""
 
 
-def bought_as(request: NodeRequest, lesson: PoolObservation) -> Offering | None:
+def bought_as(request: NodeRequest, observation: PoolObservation) -> Offering | None:
     """What its machine is, as it is believed to be. A request may leave the location open; then its node says it."""
-    exact = lesson.shop.get(request.spec.target_offering)
-    node = lesson.nodes.get(request.metadata.name)
-    return exact or (lesson.shop.get(node.metadata.labels.get(OFFERING, "")) if node is not None else None)
+    exact = observation.catalog.get(request.spec.target_offering)
+    node = observation.nodes.get(request.metadata.name)
+    return exact or (observation.catalog.get(node.metadata.labels.get(OFFERING, "")) if node is not None else None)
 
 
 # Machines of one type differ by a little: a hundredth less is believed without a word, and of a larger one so much less
@@ -73,13 +73,15 @@ _UNITS: Final = {"cpu": NANO // 1000}
 SMALLER: Final = "SmallerThanPromised"
 
 
-def measure(lesson: PoolObservation, entries: dict[str, OfferingStatus]) -> None:
+def measure(observation: PoolObservation, entries: dict[str, OfferingStatus]) -> None:
     """Put what the pool's nodes teach into its entries."""
     spans: dict[str, _Span] = {}
-    surprising = [request for request in lesson.requests if not _is_as_expected(request, lesson, entries, spans)]
+    surprising = [
+        request for request in observation.requests if not _is_as_expected(request, observation, entries, spans)
+    ]
     for request in sorted(surprising, key=lambda one: one.metadata.name):
-        _blame(request, lesson, entries)
-        _praise(request, lesson, entries)
+        _blame(request, observation, entries)
+        _praise(request, observation, entries)
 
 
 def with_image(entry: OfferingStatus, image: str) -> OfferingStatus:
@@ -111,27 +113,27 @@ class _Span:
 
 
 def _is_as_expected(
-    request: NodeRequest, lesson: PoolObservation, entries: Mapping[str, OfferingStatus], spans: dict[str, _Span]
+    request: NodeRequest, observation: PoolObservation, entries: Mapping[str, OfferingStatus], spans: dict[str, _Span]
 ) -> bool:
     """Whether its node surely teaches nothing: nearly always, so what is expected is worked out once per offering."""
-    node = lesson.nodes.get(request.metadata.name)
-    believed = bought_as(request, lesson) if node is not None else None
+    node = observation.nodes.get(request.metadata.name)
+    believed = bought_as(request, observation) if node is not None else None
     if node is None or believed is None:
         return True
     span = spans.get(believed.id)
     if span is None:
         measured = entries[believed.id].lacks if believed.id in entries else ()
-        span = spans[believed.id] = _Span(allocatable_from(believed, lesson.pool), measured)
+        span = spans[believed.id] = _Span(allocatable_from(believed, observation.pool), measured)
     return span.holds(node.status.allocatable)
 
 
-def _blame(request: NodeRequest, lesson: PoolObservation, entries: dict[str, OfferingStatus]) -> None:
+def _blame(request: NodeRequest, observation: PoolObservation, entries: dict[str, OfferingStatus]) -> None:
     """Compare a node with what its offering promised, and believe that it has less."""
-    node, pool = lesson.nodes.get(request.metadata.name), lesson.pool
-    believed = bought_as(request, lesson)
+    node, pool = observation.nodes.get(request.metadata.name), observation.pool
+    believed = bought_as(request, observation)
     if node is None or not node.is_ready or believed is None or request.status.phase not in ("Provisioning", "Ready"):
         return
-    promised = allocatable_from(lesson.listed.get(believed.id, believed), pool)
+    promised = allocatable_from(observation.listed.get(believed.id, believed), pool)
     entry = entries.get(believed.id, OfferingStatus(believed.id))
     # Another node of the same pass may have taught us something that the shop does not know yet.
     expected = _least(allocatable_from(believed, pool), left_of(promised, entry.lacks))
@@ -156,22 +158,22 @@ def _blame(request: NodeRequest, lesson: PoolObservation, entries: dict[str, Off
         if surprises >= TOO_MANY_SURPRISES:
             message += "; it is not the first time, so it is not bought any more"
         changed = msgspec.structs.replace(
-            changed, surprises=surprises, since=lesson.now, reason=SMALLER, message=message[:1024]
+            changed, surprises=surprises, since=observation.now, reason=SMALLER, message=message[:1024]
         )
     entries[believed.id] = changed
 
 
-def _praise(request: NodeRequest, lesson: PoolObservation, entries: dict[str, OfferingStatus]) -> None:
+def _praise(request: NodeRequest, observation: PoolObservation, entries: dict[str, OfferingStatus]) -> None:
     """Believe that nodes of its type have more than was promised, as far as all have that are there."""
-    node, pool = lesson.nodes.get(request.metadata.name), lesson.pool
-    believed = bought_as(request, lesson)
+    node, pool = observation.nodes.get(request.metadata.name), observation.pool
+    believed = bought_as(request, observation)
     if node is None or not node.is_ready or believed is None or request.status.phase != "Ready":
         return
     expected = allocatable_from(believed, pool)
-    promised = allocatable_from(lesson.listed.get(believed.id, believed), pool)
+    promised = allocatable_from(observation.listed.get(believed.id, believed), pool)
     entry = entries.get(believed.id, OfferingStatus(believed.id))
     praisable = _praisable(promised, entry.lacks)
-    alike = [one.status.allocatable for one in lesson.nodes.values() if _is_alike(one, node)] if praisable else []
+    alike = [one.status.allocatable for one in observation.nodes.values() if _is_alike(one, node)] if praisable else []
     lacks = dict(entry.lacks)
     for name in praisable:
         least, estimate = min(nano_value(has.get(name, "0")) for has in alike), nano_value(promised[name])
@@ -215,23 +217,24 @@ def _is_remarkable(less: Mapping[str, str], expected: Mapping[str, str]) -> bool
 MOST_ENTRIES: Final = 256
 
 
-def learnt(lesson: PoolObservation, settings: ProvisionSettings) -> tuple[OfferingStatus, ...]:
+def learnt(observation: PoolObservation, settings: ProvisionSettings) -> tuple[OfferingStatus, ...]:
     """What the pool's status should say about offerings, in the order of their names."""
-    image = lesson.pool.spec.machine.image
+    image = observation.pool.spec.machine.image
     entries = {
-        entry.offering: _on_this_clock(with_image(entry, image), lesson.now) for entry in lesson.pool.status.offerings
+        entry.offering: _on_this_clock(with_image(entry, image), observation.now)
+        for entry in observation.pool.status.offerings
     }
-    found = (failure_of(request, lesson.providers, lesson.now, settings) for request in lesson.requests)
+    found = (failure_of(request, observation.providers, observation.now, settings) for request in observation.requests)
     failures = [failure for failure in found if failure is not None and failure.reason not in LAUNCHED]
     for failure in sorted(failures, key=lambda one: (one.at, one.scope)):
         entry = entries.get(failure.scope, OfferingStatus(failure.scope))
         if not accounts_for(entry, failure):
             entries[failure.scope] = _left_alone(entry, failure, settings)
     for scope, entry in list(entries.items()):
-        if _is_had_again(entry, lesson):
-            entries[scope] = msgspec.structs.replace(entry, available_since=lesson.now)
-    measure(lesson, entries)
-    forgotten = (_forgetting(entry, lesson.now, settings) for _, entry in sorted(entries.items()))
+        if _is_had_again(entry, observation):
+            entries[scope] = msgspec.structs.replace(entry, available_since=observation.now)
+    measure(observation, entries)
+    forgotten = (_forgetting(entry, observation.now, settings) for _, entry in sorted(entries.items()))
     return _bounded([entry for entry in forgotten if entry is not None])
 
 
@@ -256,7 +259,7 @@ def _left_alone(entry: OfferingStatus, failure: FailedRequest, settings: Provisi
     )
 
 
-def _is_had_again(entry: OfferingStatus, lesson: PoolObservation) -> bool:
+def _is_had_again(entry: OfferingStatus, observation: PoolObservation) -> bool:
     """Whether a machine could be had that was asked for after the failure.
 
     Those that were asked for together with it are no news: of ten, seven may be had before the stock is used up. When
@@ -266,11 +269,11 @@ def _is_had_again(entry: OfferingStatus, lesson: PoolObservation) -> bool:
         return False
     news_from = min(entry.until, entry.since + BURST)
     # What another pool could have says nothing about what this one asks for.
-    for request in lesson.requests if entry.reason in OF_ONE_POOL else lesson.every_request:
-        offering, accepted_at = bought_as(request, lesson), accepted_at_of(request)
+    for request in observation.requests if entry.reason in OF_ONE_POOL else observation.every_request:
+        offering, accepted_at = bought_as(request, observation), accepted_at_of(request)
         is_of_it = offering is not None and entry.offering in (offering.id, *offering.groups)
         is_had = request.status.phase in ("Provisioning", "Ready")
-        if is_of_it and is_had and accepted_at is not None and news_from <= accepted_at <= lesson.now:
+        if is_of_it and is_had and accepted_at is not None and news_from <= accepted_at <= observation.now:
             return True
     return False
 

@@ -20,7 +20,7 @@ from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.contract import DeciderState
 from growth.decide.solver.minimum_nodes import Shortage
-from growth.decide.writes.removal_requests import leaving_in
+from growth.decide.writes.removal_requests import terminating_in
 from growth.observe.snapshot import Snapshot
 
 
@@ -33,7 +33,7 @@ class PoolMachine(msgspec.Struct, frozen=True):
     offering: Offering | None
     """What it was bought as, with the pool's price; None if nobody sells that any more."""
     node: Node | None = None
-    is_leaving: bool = False
+    is_terminating: bool = False
 
     @property
     def bought(self) -> PoolUsage:
@@ -87,10 +87,10 @@ def just_bought(snapshot: Snapshot, state: DeciderState) -> list[Machine]:
     return found
 
 
-def holdings(snapshot: Snapshot, shop: OfferingCatalog, bought: Iterable[Machine] = ()) -> list[PoolMachine]:
+def holdings(snapshot: Snapshot, catalog: OfferingCatalog, bought: Iterable[Machine] = ()) -> list[PoolMachine]:
     """All machines of all pools; ``bought`` are those that only we know of."""
     requests, ownership = snapshot.table(NODE_REQUESTS), NodeOwnership(snapshot)
-    leaving = leaving_in(snapshot) | {
+    terminating = terminating_in(snapshot) | {
         one.metadata.name for one in requests.values() if one.status.phase == "Deprovisioning"
     }
     pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
@@ -98,7 +98,7 @@ def holdings(snapshot: Snapshot, shop: OfferingCatalog, bought: Iterable[Machine
     def held(pool: str, name: str, offering: Offering | None) -> PoolMachine:
         server_type = offering.server_type if offering is not None else ""
         billed = as_billed(offering, pools.get(pool)) if offering is not None else None
-        return PoolMachine(pool, name, server_type, billed, None, name in leaving)
+        return PoolMachine(pool, name, server_type, billed, None, name in terminating)
 
     found: dict[str, PoolMachine] = {}
     # Thousands of nodes were bought as a few dozen offerings, and are gone through in nearly every pass.
@@ -110,18 +110,18 @@ def holdings(snapshot: Snapshot, shop: OfferingCatalog, bought: Iterable[Machine
             continue
         bought_as = (pool, labels.get(OFFERING, ""))
         if bought_as not in billed:
-            offering = shop.get(bought_as[1])
+            offering = catalog.get(bought_as[1])
             billed[bought_as] = as_billed(offering, pools.get(pool)) if offering is not None else None
         offering = billed[bought_as]
         server_type = offering.server_type if offering is not None else labels.get(INSTANCE_TYPE, "")
-        found[name] = PoolMachine(pool, name, server_type, offering, node, name in leaving)
+        found[name] = PoolMachine(pool, name, server_type, offering, node, name in terminating)
     for request in requests.values():
         name = request.metadata.name
         if is_live(request) and name not in found:
-            found[name] = held(request.pool, name, offering_for(request, shop))
+            found[name] = held(request.pool, name, offering_for(request, catalog))
     for machine in (*(one for cloud in snapshot.clouds.values() for one in cloud.machines), *bought):
         if machine.name not in found:
-            found[machine.name] = held(machine.pool, machine.name, shop.get(machine.offering))
+            found[machine.name] = held(machine.pool, machine.name, catalog.get(machine.offering))
     return list(found.values())
 
 
@@ -129,7 +129,7 @@ def shortages(pools: Iterable[NodePool], held: Iterable[PoolMachine]) -> tuple[S
     """What is missing of the machines that pools want even without load."""
     counts: dict[tuple[str, str], int] = {}
     for one in held:
-        if one.is_leaving:
+        if one.is_terminating:
             continue
         key = (one.pool, one.server_type.lower())
         counts[key] = counts.get(key, 0) + 1

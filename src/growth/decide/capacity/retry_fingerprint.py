@@ -64,7 +64,7 @@ class RetryFingerprint(msgspec.Struct, frozen=True):
 
 def circumstances_of(
     pools: Iterable[NodePool],
-    shop: OfferingCatalog,
+    catalog: OfferingCatalog,
     held: Iterable[PoolMachine],
     closed: Collection[tuple[str, str]] = (),
 ) -> RetryFingerprint:
@@ -74,10 +74,10 @@ def circumstances_of(
     machines = Counter(_key(one.pool, one.server_type) for one in held if one.pool in limited)
     stock = {
         name: one.offering.stock
-        for name, one in shop.sold.items()
+        for name, one in catalog.sold.items()
         if one.access is Availability.OPEN and one.offering.stock is not None
     }
-    return RetryFingerprint(_facts(pools, shop, closed), dict(machines), stock)
+    return RetryFingerprint(_facts(pools, catalog, closed), dict(machines), stock)
 
 
 def is_limited(pool: NodePool) -> bool:
@@ -85,7 +85,7 @@ def is_limited(pool: NodePool) -> bool:
     return pool.spec.limits != Limits() or any(one.max is not None for one in pool.spec.server_types)
 
 
-def _facts(pools: Iterable[NodePool], shop: OfferingCatalog, closed: Collection[tuple[str, str]]) -> str:
+def _facts(pools: Iterable[NodePool], catalog: OfferingCatalog, closed: Collection[tuple[str, str]]) -> str:
     stated = [(pool.metadata.name, pool.spec) for pool in pools]
     sold = [
         (
@@ -93,10 +93,10 @@ def _facts(pools: Iterable[NodePool], shop: OfferingCatalog, closed: Collection[
             one.access.value,
             one.is_listed or one.access is Availability.OPEN,
         )
-        for _, one in sorted(shop.sold.items())
+        for _, one in sorted(catalog.sold.items())
     ]
     # What is left out only as long as the first machine of its type is on its way changes with every launch.
-    launches = shop.launches
+    launches = catalog.launches
     left_out = [(pool, name) for pool, name in closed if pool not in launches or name in launches[pool].suspects]
     unproven = [(pool, sorted(one.unproven)) for pool, one in sorted(launches.items())]
     text = msgspec.json.encode((stated, sold, *unproven, *sorted(left_out)), order="deterministic")

@@ -74,23 +74,23 @@ def still_fitting(request: NodeRequest, snapshot: Snapshot, waiting: Mapping[str
     return found
 
 
-def enter(stage: SimulatedCluster, coming: Iterable[UpcomingNode], maker: TemplateNodes) -> None:
+def enter(simulated: SimulatedCluster, coming: Iterable[UpcomingNode], maker: TemplateNodes) -> None:
     """Put machines that are coming on the stage as the nodes that they will be, daemons and all."""
-    daemons = DaemonSets.of(stage)
+    daemons = DaemonSets.of(simulated)
     for one in coming:
         new = maker.make(one.name, one.pool, one.offering)
-        node = stage.nodes.get(one.name)
+        node = simulated.nodes.get(one.name)
         if node is None:
-            new.enter(stage)
+            new.enter(simulated)
             continue
         # What a kubelet says before it is ready may be less than it will have.
-        stage.change_node(settled(node, one.pool) if node.is_ready else new.node)
-        for pod in daemons.missing_on(stage.site(one.name)):
-            stage.place(pod, one.name)
+        simulated.change_node(settled(node, one.pool) if node.is_ready else new.node)
+        for pod in daemons.missing_on(simulated.node_info(one.name)):
+            simulated.place(pod, one.name)
 
 
 def seat(
-    stage: SimulatedCluster, pods: Iterable[Pod], places: Mapping[str, Sequence[str]]
+    simulated: SimulatedCluster, pods: Iterable[Pod], places: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, str], list[Pod]]:
     """Give pods the places that they have; gives who sits where, and those whose place is lost.
 
@@ -101,17 +101,17 @@ def seat(
     lost: list[Pod] = []
     for pod in pods:
         uid = pod.metadata.uid
-        candidates = (node for node in places.get(uid, ()) if node in stage.nodes and _fits(stage, pod, node))
+        candidates = (node for node in places.get(uid, ()) if node in simulated.nodes and _fits(simulated, pod, node))
         node = next(candidates, None)
         if node is None:
             lost.append(pod)
         else:
-            stage.place(pod, node)
+            simulated.place(pod, node)
             seated[uid] = node
     return seated, lost
 
 
-def _fits(stage: SimulatedCluster, pod: Pod, node: str) -> bool:
+def _fits(simulated: SimulatedCluster, pod: Pod, node: str) -> bool:
     """Whether a pod that was planned for a machine still fits there.
 
     Thousands may have to be asked in every plan. Most ask for nothing but room, and the rest was true when they were
@@ -119,6 +119,6 @@ def _fits(stage: SimulatedCluster, pod: Pod, node: str) -> bool:
     """
     spec = pod.spec
     has_rules = spec.affinity or spec.topology_spread_constraints or spec.volumes or spec.resource_claims
-    if has_rules or stage.has_repellents or any(port.host_port for one in spec.containers for port in one.ports):
-        return fit(stage, pod, node) is None
-    return has_room(stage.site(node).free, stage.requests(pod))
+    if has_rules or simulated.has_repellents or any(port.host_port for one in spec.containers for port in one.ports):
+        return fit(simulated, pod, node) is None
+    return has_room(simulated.node_info(node).free, simulated.requests(pod))

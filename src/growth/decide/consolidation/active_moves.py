@@ -14,7 +14,7 @@ _MOVING: Final = "nodes that are part of a move"
 class ActiveMoves(msgspec.Struct, frozen=True):
     """Names of nodes that are part of a move that is not over."""
 
-    going: frozenset[str] = frozenset()
+    terminating: frozenset[str] = frozenset()
     coming: frozenset[str] = frozenset()
 
 

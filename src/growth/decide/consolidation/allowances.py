@@ -54,7 +54,7 @@ def allowance_in(context: ConsolidationContext, pool: NodePool, reason: Reason) 
             pool.spec.disruption.budgets,
             reason,
             nodes=context.snapshot.makes.of_pool(pool.metadata.name),
-            leaving=context.leaving | moving_in(context.snapshot).going | context.emptied,
+            terminating=context.terminating | moving_in(context.snapshot).terminating | context.emptied,
             now=context.now,
         )
     return context.allowances[about]
@@ -66,12 +66,12 @@ def why_not_let(context: ConsolidationContext, move: NodeMove) -> str:
     Budgets were asked when it was decided. Until its machines work, others may have gone, and a time may have begun in
     which nobody may.
     """
-    going: dict[str, int] = {}
+    terminating: dict[str, int] = {}
     for node in context.standing(move):
         pool = node.metadata.labels.get(POOL, "")
-        going[pool] = going.get(pool, 0) + 1
-    for name, count in sorted(going.items()):
+        terminating[pool] = terminating.get(pool, 0) + 1
+    for name, count in sorted(terminating.items()):
         pool = context.pools.get(name)
         if pool is not None and (allowed := allowance_in(context, pool, move.spec.reason)).left < count:
-            return f"{allowed.set_by} of pool {name} lets {allowed.most} nodes go at one time, and {allowed.going} do"
+            return f"{allowed.set_by} of pool {name} lets {allowed.most} nodes go at one time, and {allowed.leaving} do"
     return ""

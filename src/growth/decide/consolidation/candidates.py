@@ -21,7 +21,7 @@ from growth.api.out_of_service import MAINTENANCE
 from growth.api.pod_classification import forbids
 from growth.api.settings.model import Settings
 from growth.decide.capacity.disruptability import is_off, is_ours, why_awaited
-from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.capacity.offering_catalog import catalog_in
 from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_bought
 from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.consolidation.pod_movability import PodBindings
@@ -51,7 +51,8 @@ def choice_in(
     """Who may go. ``min_age`` is by pool, and younger nodes stay; in a pool that is not named none is too young."""
     context = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
     held = {
-        one.name: one for one in holdings(snapshot, shop_in(snapshot, settings.provision), just_bought(snapshot, state))
+        one.name: one
+        for one in holdings(snapshot, catalog_in(snapshot, settings.provision), just_bought(snapshot, state))
     }
     bonds, staying = PodBindings(snapshot, is_for_money=True), dict[str, str]()
     lost = {one.node for one in displaced_in(snapshot).values()}
@@ -95,8 +96,8 @@ def wished_in(
     """Who of these nodes may go, in their order, whatever that costs; nobody else is asked about. Each has its reason:
     what a person asks for, neither its age nor its pool forbids."""
     context = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
-    shop = shop_in(snapshot, settings.provision)
-    bought = {one.name: one.bought for one in holdings(snapshot, shop, just_bought(snapshot, state))}
+    catalog = catalog_in(snapshot, settings.provision)
+    bought = {one.name: one.bought for one in holdings(snapshot, catalog, just_bought(snapshot, state))}
     bonds, staying = PodBindings(snapshot), dict[str, str]()
     lost = {one.node for one in displaced_in(snapshot).values()}
     candidates: list[Candidate] = []
@@ -125,7 +126,7 @@ def _why_out(context: ScaleDownContext, node: Node, lost: Collection[str]) -> st
         return f"its pool {pool_name} is being deleted"
     if name in snapshot.out_of_service or name in lost:
         return "it is out of service"
-    if name in context.leaving:
+    if name in context.terminating:
         return "it is being removed already"
     if name in snapshot.to_go:
         return "it is marked to go already"
@@ -141,7 +142,9 @@ def _why_not_there(context: ScaleDownContext, node: Node) -> str:
     return "its machine is off" if is_off(context, node) else ""
 
 
-def _why_kept(context: ScaleDownContext, node: Node, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper") -> str:
+def _why_kept(
+    context: ScaleDownContext, node: Node, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper"
+) -> str:
     """Who wants to keep it as it is; empty if nobody does."""
     is_asked_for = reason == "Requested"
     pool = context.pools[node.metadata.labels[POOL]]
@@ -183,14 +186,14 @@ def _kept_ready(context: ScaleDownContext, standing: list[PoolMachine], movable:
     """Those that are needed for ``min`` of their type, with why: those on which most works, and the cheapest."""
     stands = _by_type(standing)
     kept: dict[str, str] = {}
-    for (pool, server_type), going in _by_type(movable).items():
+    for (pool, server_type), terminating in _by_type(movable).items():
         wanted = next((one for one in context.pools[pool].spec.server_types if one.name.lower() == server_type), None)
         if wanted is None or not wanted.min:
             continue
-        going.sort(key=lambda one: (context.snapshot.work.get(one.name, 0), -one.bought.cost_per_hour, one.name))
+        terminating.sort(key=lambda one: (context.snapshot.work.get(one.name, 0), -one.bought.cost_per_hour, one.name))
         spare = max(0, len(stands[pool, server_type]) - wanted.min)
         why = f"pool {pool} keeps {wanted.min} of {wanted.name} ready"
-        kept |= {one.name: why for one in going[spare:]}
+        kept |= {one.name: why for one in terminating[spare:]}
     return kept
 
 

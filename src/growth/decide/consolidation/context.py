@@ -13,11 +13,11 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.capacity.offering_catalog import OfferingCatalog, shop_in
+from growth.decide.capacity.offering_catalog import OfferingCatalog, catalog_in
 from growth.decide.contract import DeciderState
 from growth.decide.policy.budgets import Allowance
 from growth.decide.registry.step import cluster_in
-from growth.decide.writes.removal_requests import leaving_in
+from growth.decide.writes.removal_requests import terminating_in
 from growth.observe.snapshot import Snapshot
 
 
@@ -30,7 +30,7 @@ class ConsolidationContext:
         self.moves: list[NodeMove] = [move for _, move in sorted(snapshot.table(NODE_MOVES).items())]
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
         self.pools: dict[str, NodePool] = {one.metadata.name: one for one in snapshot.table(NODE_POOLS).values()}
-        self.leaving = leaving_in(snapshot)
+        self.terminating = terminating_in(snapshot)
         self.cluster = cluster_in(snapshot, state, settings)
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
@@ -42,14 +42,14 @@ class ConsolidationContext:
         """By move, when it was looked whether its pods find room, and who would not."""
 
     @cached_property
-    def shop(self) -> OfferingCatalog:
+    def catalog(self) -> OfferingCatalog:
         """What may be bought."""
-        return shop_in(self.snapshot, self.settings.provision)
+        return catalog_in(self.snapshot, self.settings.provision)
 
     def standing(self, move: NodeMove) -> list[Node]:
         """The nodes of a move that are there and not on their way out yet."""
         nodes = self.snapshot.nodes
-        return [nodes[name] for name in move.spec.nodes if name in nodes and name not in self.leaving]
+        return [nodes[name] for name in move.spec.nodes if name in nodes and name not in self.terminating]
 
     def workers(self, node: Node) -> list[Pod]:
         """The pods that keep a node, the least important first; those that leave already included."""

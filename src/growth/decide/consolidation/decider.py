@@ -74,27 +74,27 @@ class ConsolidationCarry(msgspec.Struct, frozen=True):
 
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    memory = state.memory if isinstance(state.memory, ConsolidationCarry) else ConsolidationCarry()
+    previous = state.carry if isinstance(state.carry, ConsolidationCarry) else ConsolidationCarry()
     context = ConsolidationContext(snapshot, state, settings)
     for move in context.moves:
-        if (known := memory.crowded.get(move.metadata.name)) is not None:
+        if (known := previous.crowded.get(move.metadata.name)) is not None:
             context.crowded[move.metadata.name] = known
         carry(context, move)
     pools = [pool for _, pool in sorted(context.pools.items()) if pool.spec.disruption.mode != "off"]
     # Without anybody to optimise nothing is remembered of what was there.
-    demand = noted(memory.demand, snapshot, settings.consolidate.window) if pools else None
-    memory = msgspec.structs.replace(memory, demand=demand, crowded=context.crowded)
+    demand = noted(previous.demand, snapshot, settings.consolidate.window) if pools else None
+    previous = msgspec.structs.replace(previous, demand=demand, crowded=context.crowded)
     if pools:
         context.deadlines.append(context.now + LOOKS_WITHIN * 0.8)
     wishes = wishes_in(context)
-    memory = _act_on_wishes(context, memory, wishes)
-    memory = _act(context, memory)
-    thought, memory = _think_of_wishes(context, memory, wishes)
-    if thought is None and pools:
-        thought, memory = _think(context, memory, pools, wishes)
-    _tell(context, memory)
-    _tell_who_stays(context, memory, wishes)
-    return Decision(tuple(context.said), _first(context), memory, thought)
+    previous = _act_on_wishes(context, previous, wishes)
+    previous = _act(context, previous)
+    computation, previous = _think_of_wishes(context, previous, wishes)
+    if computation is None and pools:
+        computation, previous = _compute(context, previous, pools, wishes)
+    _tell(context, previous)
+    _tell_who_stays(context, previous, wishes)
+    return Decision(tuple(context.said), _first(context), previous, computation)
 
 
 def _first(context: ConsolidationContext) -> datetime | None:
@@ -105,55 +105,55 @@ def _first(context: ConsolidationContext) -> datetime | None:
 
 
 def _think_of_wishes(
-    context: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]
+    context: ConsolidationContext, carry: ConsolidationCarry, wishes: list[ForcedDisruption]
 ) -> tuple[Callable[[], ForcedMovePlan] | None, ConsolidationCarry]:
     """Begin to think of how to empty them, as many as may go now. If none may, it is looked again after a while, or
     when others must go, or somebody who went is gone: then budgets may let the next one go."""
     every = context.settings.consolidate.every
     if any(wish.reason == "Requested" for wish in wishes):
         every = min(every, _PATIENCE)
-    about = (*(wish.node for wish in wishes), *sorted(context.leaving))
+    about = (*(wish.node for wish in wishes), *sorted(context.terminating))
     if not wishes:
-        return None, msgspec.structs.replace(memory, wished_at=None, wished=(), staying={})
-    if memory.wished == about and memory.wished_at is not None and is_ahead(memory.wished_at + every, context.now, every):
-        context.deadlines.append(memory.wished_at + every)
-        return None, memory
-    if context.state.is_thinking or not _is_calm(context, memory):
-        return None, memory
+        return None, msgspec.structs.replace(carry, wished_at=None, wished=(), staying={})
+    if carry.wished == about and carry.wished_at is not None and is_ahead(carry.wished_at + every, context.now, every):
+        context.deadlines.append(carry.wished_at + every)
+        return None, carry
+    if context.state.is_computing or not _is_calm(context, carry):
+        return None, carry
     choice = round_in(context, wishes)
-    memory = msgspec.structs.replace(memory, wished_at=context.now, wished=about, staying=choice.staying)
+    carry = msgspec.structs.replace(carry, wished_at=context.now, wished=about, staying=choice.staying)
     context.deadlines.append(context.now + every)
     if not choice.candidates:
-        return None, memory
+        return None, carry
     question = question_of(context.snapshot, context.state, context.settings, choice, at_once={})
     shunned = [wish.node for wish in wishes]
-    return lambda: empty(question, shunned), memory
+    return lambda: empty(question, shunned), carry
 
 
 def _act_on_wishes(
-    context: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]
+    context: ConsolidationContext, carry: ConsolidationCarry, wishes: list[ForcedDisruption]
 ) -> ConsolidationCarry:
     """It is known how to empty them: decide on a move for each that still must go, and may."""
     emptying = context.state.answer
-    if not isinstance(emptying, ForcedMovePlan) or emptying is memory.emptying or context.state.is_thinking:
-        return memory
-    memory = msgspec.structs.replace(memory, emptying=emptying, staying={**memory.staying, **emptying.stuck})
+    if not isinstance(emptying, ForcedMovePlan) or emptying is carry.emptying or context.state.is_computing:
+        return carry
+    carry = msgspec.structs.replace(carry, emptying=emptying, staying={**carry.staying, **emptying.stuck})
     if not emptying.moves:
-        return memory
-    if not _is_calm(context, memory):
-        return msgspec.structs.replace(memory, wished=())  # and is looked at anew as soon as it is
+        return carry
+    if not _is_calm(context, carry):
+        return msgspec.structs.replace(carry, wished=())  # and is looked at anew as soon as it is
     by_name = {wish.node: wish for wish in wishes}
     may_go = {one.name for one in round_in(context, wishes).candidates}
-    moves = [(by_name[name], move) for move in emptying.moves for name in move.leaving if name in may_go]
+    moves = [(by_name[name], move) for move in emptying.moves for name in move.terminating if name in may_go]
     for wish, move in moves:
         context.said.append(made(spec_of(context, move, wish.reason, wish.why)))
-    return msgspec.structs.replace(memory, made_at=context.now) if moves else memory
+    return msgspec.structs.replace(carry, made_at=context.now) if moves else carry
 
 
-def _tell_who_stays(context: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]) -> None:
+def _tell_who_stays(context: ConsolidationContext, carry: ConsolidationCarry, wishes: list[ForcedDisruption]) -> None:
     """A person who asked is told why nothing happens; why others stay stands among the reasons."""
     for wish in wishes[:_TOLD]:
-        why = memory.staying.get(wish.node)
+        why = carry.staying.get(wish.node)
         if not why:
             continue
         subject = reference_to(NODES, context.snapshot.nodes[wish.node].metadata)
@@ -167,24 +167,24 @@ def _tell_who_stays(context: ConsolidationContext, memory: ConsolidationCarry, w
 # Thinking of money
 
 
-def _think(
-    context: ConsolidationContext, memory: ConsolidationCarry, pools: list[NodePool], wishes: list[ForcedDisruption]
+def _compute(
+    context: ConsolidationContext, carry: ConsolidationCarry, pools: list[NodePool], wishes: list[ForcedDisruption]
 ) -> tuple[Callable[[], MoveAdvice] | None, ConsolidationCarry]:
     """Begin to think, if it is time and all is calm. Pools that act and pools that observe take turns: what is only
     told must not stand in the way of what is done."""
     settings = context.settings.consolidate
-    is_due = memory.asked_at is None or not is_ahead(memory.asked_at + settings.every, context.now, settings.every)
-    if memory.asked_at is not None and not is_due:
-        context.deadlines.append(memory.asked_at + settings.every)
-    if not is_due or context.state.is_thinking or not _is_calm(context, memory):
-        return None, memory
-    if memory.demand is None or not memory.demand.knows():
+    is_due = carry.asked_at is None or not is_ahead(carry.asked_at + settings.every, context.now, settings.every)
+    if carry.asked_at is not None and not is_due:
+        context.deadlines.append(carry.asked_at + settings.every)
+    if not is_due or context.state.is_computing or not _is_calm(context, carry):
+        return None, carry
+    if carry.demand is None or not carry.demand.knows():
         # Whoever has just begun does not know who was there a while ago, and may come back.
-        return None, memory
-    turn = _turn(memory, pools)
+        return None, carry
+    turn = _turn(carry, pools)
     choice = _choice(context, turn)
-    gone, expected = memory.demand.ghosts(_GHOSTS), memory.demand.expected(_GHOSTS).pods
-    fades_per_hour = memory.demand.fades_per_hour()
+    gone, expected = carry.demand.ghosts(_GHOSTS), carry.demand.expected(_GHOSTS).pods
+    fades_per_hour = carry.demand.fades_per_hour()
     question = question_of(
         context.snapshot,
         context.state,
@@ -196,28 +196,28 @@ def _think(
         worth={pool.metadata.name: worth_of(pool) for pool in turn},
         fades_per_hour=fades_per_hour,
     )
-    damping = EventDamping(memory.demand.window, len(gone), len(expected), fades_per_hour)
+    damping = EventDamping(carry.demand.window, len(gone), len(expected), fades_per_hour)
     names = tuple(pool.metadata.name for pool in turn)
     # What was advised for these holds no longer; what was for others is told until they are asked about again.
-    memory = msgspec.structs.replace(
-        memory, asked_at=context.now, asked_about=names, told=tell(context, turn, damping, memory.told)
+    carry = msgspec.structs.replace(
+        carry, asked_at=context.now, asked_about=names, told=tell(context, turn, damping, carry.told)
     )
     waves = 1 if turn[0].spec.disruption.mode == "act" else None
     shunned = [wish.node for wish in wishes]
-    return lambda: _advised(question, shunned, waves), memory
+    return lambda: _advised(question, shunned, waves), carry
 
 
 def _advised(question: ConsolidationProblem, shunned: Iterable[str], waves: int | None) -> MoveAdvice:
     # Who went to a node that must go would be moved again soon.
-    shun(question.stage, shunned)
+    shun(question.simulated, shunned)
     return advise(question, waves)
 
 
-def _turn(memory: ConsolidationCarry, pools: list[NodePool]) -> list[NodePool]:
+def _turn(carry: ConsolidationCarry, pools: list[NodePool]) -> list[NodePool]:
     acting = [pool for pool in pools if pool.spec.disruption.mode == "act"]
     watching = [pool for pool in pools if pool.spec.disruption.mode == "observe"]
-    was_acting = bool(acting) and memory.asked_about == tuple(pool.metadata.name for pool in acting)
-    has_more = memory.advice is not None and bool(memory.advice.moves)
+    was_acting = bool(acting) and carry.asked_about == tuple(pool.metadata.name for pool in acting)
+    has_more = carry.advice is not None and bool(carry.advice.moves)
     return watching if watching and (not acting or (was_acting and not has_more)) else acting
 
 
@@ -234,10 +234,10 @@ def _choice(context: ConsolidationContext, pools: Iterable[NodePool]) -> Candida
     return CandidateSet(mine, choice.staying, (*choice.others, *others))
 
 
-def _is_calm(context: ConsolidationContext, memory: ConsolidationCarry) -> bool:
+def _is_calm(context: ConsolidationContext, carry: ConsolidationCarry) -> bool:
     """Whether nothing is under way that a plan would not know of."""
-    if memory.made_at is not None and is_ahead(memory.made_at + _SEEN_WITHIN, context.now, _SEEN_WITHIN):
-        context.deadlines.append(memory.made_at + _SEEN_WITHIN)
+    if carry.made_at is not None and is_ahead(carry.made_at + _SEEN_WITHIN, context.now, _SEEN_WITHIN):
+        context.deadlines.append(carry.made_at + _SEEN_WITHIN)
         return False
     return not why_restless(context)
 
@@ -245,37 +245,37 @@ def _is_calm(context: ConsolidationContext, memory: ConsolidationCarry) -> bool:
 # Acting
 
 
-def _act(context: ConsolidationContext, memory: ConsolidationCarry) -> ConsolidationCarry:
+def _act(context: ConsolidationContext, carry: ConsolidationCarry) -> ConsolidationCarry:
     """What was thought has come to an end: decide on its moves, as far as they still are what they were."""
     advice = context.state.answer
-    if not isinstance(advice, MoveAdvice) or advice is memory.advice or context.state.is_thinking:
-        return memory
-    memory = msgspec.structs.replace(memory, advice=advice)
-    pools = [context.pools[name] for name in memory.asked_about if name in context.pools]
+    if not isinstance(advice, MoveAdvice) or advice is carry.advice or context.state.is_computing:
+        return carry
+    carry = msgspec.structs.replace(carry, advice=advice)
+    pools = [context.pools[name] for name in carry.asked_about if name in context.pools]
     if not advice.moves or not pools or any(pool.spec.disruption.mode != "act" for pool in pools):
-        return memory
-    if not _is_calm(context, memory):
-        return memory
+        return carry
+    if not _is_calm(context, carry):
+        return carry
     may_go = {one.name for one in _choice(context, pools).candidates}
-    moves = [move for move in advice.moves if may_go.issuperset(move.leaving)]
+    moves = [move for move in advice.moves if may_go.issuperset(move.terminating)]
     for move in moves:
         context.said.append(made(spec_of(context, move)))
-    return msgspec.structs.replace(memory, made_at=context.now) if moves else memory
+    return msgspec.structs.replace(carry, made_at=context.now) if moves else carry
 
 
 # Telling
 
 
-def _tell(context: ConsolidationContext, memory: ConsolidationCarry) -> None:
+def _tell(context: ConsolidationContext, carry: ConsolidationCarry) -> None:
     """What could be saved, on the pools that only look."""
-    advice = memory.advice
+    advice = carry.advice
     if advice is None or not advice.moves:
         return
-    for name in memory.asked_about:
+    for name in carry.asked_about:
         pool = context.pools.get(name)
         if pool is None or pool.spec.disruption.mode != "observe":
             continue
-        nodes = sum(len(move.leaving) for move in advice.moves)
+        nodes = sum(len(move.terminating) for move in advice.moves)
         saved = f"{advice.saves_per_hour:.4f}".rstrip("0").rstrip(".")
         could = f"{saved} an hour of {advice.now_per_hour:.4g} could be saved by moving {nodes} nodes"
         why = f"{could}: growth plan --optimise shows how"

@@ -42,7 +42,7 @@ class ForcedDisruption(msgspec.Struct, frozen=True):
 def wishes_in(context: ConsolidationContext) -> list[ForcedDisruption]:
     """All of them, the most urgent first; without nodes that are on their way out already."""
     snapshot = context.snapshot
-    gone = context.leaving | snapshot.to_go.keys()
+    gone = context.terminating | snapshot.to_go.keys()
     judges = {name: _Judge(context, pool) for name, pool in context.pools.items()}
     found: list[ForcedDisruption] = []
     for make, nodes in snapshot.makes.items():
@@ -105,7 +105,7 @@ class _Judge:
         return why
 
     def _why_deprecated(self, offering: str) -> str:
-        sold = self._context.shop.get(offering)
+        sold = self._context.catalog.get(offering)
         if sold is not None:
             return f"it is not sold any more: {sold.withdrawn}" if sold.withdrawn else ""
         cloud = cloud_of(offering, self._context.snapshot.clouds)
@@ -152,7 +152,7 @@ class _Budgets:
             allowed = self._known[pool, reason] = allowance_in(self._context, self._context.pools[pool], reason)
         taken = self._taken.get(pool, 0)
         if taken >= allowed.left:
-            going = allowed.going + taken
-            return f"{allowed.set_by} of pool {pool} lets {allowed.most} nodes go at one time, and {going} do"
+            terminating = allowed.leaving + taken
+            return f"{allowed.set_by} of pool {pool} lets {allowed.most} nodes go at one time, and {terminating} do"
         self._taken[pool] = taken + 1
         return ""

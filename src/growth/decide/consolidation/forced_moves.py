@@ -36,24 +36,24 @@ class ForcedMovePlan(msgspec.Struct, frozen=True):
 def empty(question: ConsolidationProblem, shunned: Sequence[str] = ()) -> ForcedMovePlan:
     """Think. The same question has the same answer; budgets have been asked by whoever chose the candidates. Nobody
     goes to nodes that are ``shunned`` if that can be helped."""
-    mark = question.stage.mark()
+    mark = question.simulated.mark()
     try:
-        shun(question.stage, shunned)
+        shun(question.simulated, shunned)
         found = _Walk(question).run()
         if not found.stuck or not shunned:
             return found
-        question.stage.back_to(mark)
+        question.simulated.back_to(mark)
         another = _Walk(question).run()
         return another if len(another.stuck) < len(found.stuck) else found
     finally:
-        question.stage.back_to(mark)
+        question.simulated.back_to(mark)
 
 
 class _Walk:
     """One node after the other, on the stage."""
 
     def __init__(self, question: ConsolidationProblem) -> None:
-        self._question, self._stage = question, question.stage
+        self._question, self._simulated = question, question.simulated
         self._planned: list[PlannedNode] = []
         # Machines that go count as long as they are there: they do while others are bought.
         self._bought = [*question.others, *(one.bought for one in question.candidates)]
@@ -62,10 +62,10 @@ class _Walk:
         }
 
     def run(self) -> ForcedMovePlan:
-        going = {one.name for one in self._question.candidates}
-        shun(self._stage, going)
+        terminating = {one.name for one in self._question.candidates}
+        shun(self._simulated, terminating)
         house_ghosts(self._question)
-        staying = (node for name, node in self._stage.nodes.items() if name not in going and node.is_ready)
+        staying = (node for name, node in self._simulated.nodes.items() if name not in terminating and node.is_ready)
         ready = Counter(
             (labels.get(POOL, ""), labels.get(INSTANCE_TYPE, "").lower())
             for labels in (node.metadata.labels for node in staying)
@@ -73,12 +73,12 @@ class _Walk:
         market, moves, stuck = self._market(), list[Move](), dict[str, str]()
         for one in self._question.candidates:
             kind = one.pool, one.bought.server_type.lower()
-            before, pods = self._stage.mark(), pods_on(self._stage, one.name)
-            self._stage.remove_node(one.name)
+            before, pods = self._simulated.mark(), pods_on(self._simulated, one.name)
+            self._simulated.remove_node(one.name)
             spare = self._spare(one, market) if ready[kind] < self._kept.get(kind, 0) else ()
-            solution = plan(self._stage, pods, self._market(spare) if spare else market)
+            solution = plan(self._simulated, pods, self._market(spare) if spare else market)
             if solution.left_out:
-                self._stage.back_to(before)
+                self._simulated.back_to(before)
                 ready[kind] += 1
                 stuck[one.name] = _words(solution)
                 continue
@@ -97,7 +97,7 @@ class _Walk:
         kinds, _ = warmed(market, [Shortage(node.pool, node.bought.server_type, 1)])
         spare = tuple(PlannedNode(f"instead-of-{node.name}", kind.pool, kind.offering, ()) for kind in kinds)
         for one in spare:
-            market.maker.make(one.name, one.pool, one.offering).enter(self._stage)
+            market.maker.make(one.name, one.pool, one.offering).enter(self._simulated)
         return spare
 
     def _made(
@@ -112,9 +112,9 @@ class _Walk:
         to = {pod.metadata.uid: one.name for one in solution.buy for pod in one.pods}
         to |= {pod.metadata.uid: filled.node for filled in solution.existing for pod in filled.pods}
         for one in solution.buy:
-            market.maker.make(one.name, one.pool, one.offering).enter(self._stage)
+            market.maker.make(one.name, one.pool, one.offering).enter(self._simulated)
         for pod in pods:
-            self._stage.place(pod, to[pod.metadata.uid])
+            self._simulated.place(pod, to[pod.metadata.uid])
         buying = (*spare, *solution.buy)
         self._bought += map(_bought, buying)
         self._planned += buying

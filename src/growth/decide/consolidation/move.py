@@ -26,7 +26,7 @@ Form = Literal["delete", "fold", "replace", "merge", "split", "rebuild"]
 class Move(msgspec.Struct, frozen=True):
     """One move, which is carried out whole or not at all."""
 
-    leaving: tuple[str, ...]
+    terminating: tuple[str, ...]
     buying: tuple[PlannedNode, ...]
     to: tuple[tuple[str, str], ...]
     """By uid, the node on which each pod finds room: one that stands, or one of those that are bought."""
@@ -41,7 +41,7 @@ class Move(msgspec.Struct, frozen=True):
     @property
     def form(self) -> Form:
         """What people call it."""
-        match len(self.leaving), len(self.buying):
+        match len(self.terminating), len(self.buying):
             case _, 0:
                 return "fold" if self.to else "delete"
             case 1, 1:
@@ -74,7 +74,7 @@ def spec_of(context: ConsolidationContext, move: Move, reason: Reason = "Cheaper
     made for money says itself why."""
     snapshot = context.snapshot
     machines = (machine.name for cloud in snapshot.clouds.values() for machine in cloud.machines)
-    taken = {*context.requests, *context.leaving, *snapshot.nodes, *machines}
+    taken = {*context.requests, *context.terminating, *snapshot.nodes, *machines}
     buys: list[Purchase] = []
     for one in move.buying:
         name = request_name(one.pool, one.offering.id, (pod.metadata.uid for pod in one.pods), taken)
@@ -83,19 +83,19 @@ def spec_of(context: ConsolidationContext, move: Move, reason: Reason = "Cheaper
     return NodeMoveSpec(
         reason=reason,
         why=(why or _sentence(move))[:MAX_WORDS],
-        nodes=move.leaving,
+        nodes=move.terminating,
         buys=tuple(buys),
         saves_per_hour=f"{move.saves_per_hour:.6f}".rstrip("0").rstrip("."),
     )
 
 
 def _sentence(move: Move) -> str:
-    going = "a node" if len(move.leaving) == 1 else f"{len(move.leaving)} nodes"
+    terminating = "a node" if len(move.terminating) == 1 else f"{len(move.terminating)} nodes"
     types = sorted(one.offering.server_type for one in move.buying)
     instead = (
         f"{', '.join(types)} cost less" if types else "its pods fit elsewhere" if move.to else "nothing works there"
     )
-    return f"{going} for {move.before_per_hour:.4g} an hour: {instead}, {move.saves_per_hour:.4g} is saved"
+    return f"{terminating} for {move.before_per_hour:.4g} an hour: {instead}, {move.saves_per_hour:.4g} is saved"
 
 
 def into(move: NodeMove, phase: MovePhase, at: datetime, why: str) -> PatchObject:

@@ -91,7 +91,7 @@ def _works(context: ConsolidationContext, bought: Purchase) -> bool:
 
 
 def _asked_for(context: ConsolidationContext, move: NodeMove, bought: Purchase) -> CreateObject:
-    offering, pool = context.shop.get(bought.offering), context.pools[bought.pool]
+    offering, pool = context.catalog.get(bought.offering), context.pools[bought.pool]
     return CreateObject(
         subject=reference_by_name(NODE_REQUESTS, bought.name),
         why=f"{', '.join(move.spec.nodes)} go once it works ({move.spec.reason})",
@@ -123,19 +123,19 @@ def _why_still_no_room(context: ConsolidationContext, move: NodeMove) -> str:
 def _why_no_room(context: ConsolidationContext, move: NodeMove) -> str:
     """Who on these nodes would find no room now, beside all that wait and all that leave others; empty if nobody: only
     then are they asked to leave."""
-    stage = SimulatedCluster.of(context.snapshot)
+    simulated = SimulatedCluster.of(context.snapshot)
     pods = _who_leaves(context, move.spec.nodes)
     # Also those that are not marked yet: their moves have just come so far.
-    emptied = moving_in(context.snapshot).going | context.emptied
+    emptied = moving_in(context.snapshot).terminating | context.emptied
     others = _who_leaves(context, emptied - set(move.spec.nodes))
-    for name in context.leaving | context.snapshot.to_go.keys() | emptied | set(move.spec.nodes):
-        if name in stage.nodes:
-            stage.remove_node(name)
-    waiting = demand_of(stage).pods
-    nothing = NodeOptions((), (), (), TemplateNodes(stage))
-    left_out = {one.pod.metadata.uid for one in plan(stage, [*waiting, *others, *pods], nothing).left_out}
-    homeless = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods if pod.metadata.uid in left_out]
-    return f"there is no room any more for pod {homeless[0]}" if homeless else ""
+    for name in context.terminating | context.snapshot.to_go.keys() | emptied | set(move.spec.nodes):
+        if name in simulated.nodes:
+            simulated.remove_node(name)
+    waiting = demand_of(simulated).pods
+    nothing = NodeOptions((), (), (), TemplateNodes(simulated))
+    left_out = {one.pod.metadata.uid for one in plan(simulated, [*waiting, *others, *pods], nothing).left_out}
+    unplaced = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods if pod.metadata.uid in left_out]
+    return f"there is no room any more for pod {unplaced[0]}" if unplaced else ""
 
 
 def _who_leaves(context: ConsolidationContext, names: Collection[str]) -> list[Pod]:
@@ -192,7 +192,7 @@ def _undo(context: ConsolidationContext, move: NodeMove) -> None:
     context.said += marks
     bought = [context.snapshot.nodes[one.name] for one in move.spec.buys if _works(context, one)]
     if not context.cluster.is_halted:
-        empty = [node for node in bought if node.metadata.name not in context.leaving and not context.workers(node)]
+        empty = [node for node in bought if node.metadata.name not in context.terminating and not context.workers(node)]
         context.said += [_removal_of(node, why) for node in empty]
     if not marks:
         context.said.append(into(move, "Undone", context.now, move.status.message))

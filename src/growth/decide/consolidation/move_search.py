@@ -55,21 +55,21 @@ class MoveSearch(msgspec.Struct, frozen=True):
 
 def today(question: ConsolidationProblem, pods: Mapping[str, list[Pod]]) -> MoveSearch:
     """Ask; ``pods`` are those of each candidate."""
-    stage = question.stage
-    mark = stage.mark()
+    simulated = question.simulated
+    mark = simulated.mark()
     for one in question.candidates:
-        stage.remove_node(one.name)
-    solution = plan(stage, [pod for own in pods.values() for pod in own], question.market(question.others))
+        simulated.remove_node(one.name)
+    solution = plan(simulated, [pod for own in pods.values() for pod in own], question.market(question.others))
     worth = {pod.metadata.uid: 0.0 for filled in solution.existing for pod in filled.pods}
     for node in solution.buy:
-        worth |= shares(stage, node)
-    stage.back_to(mark)
+        worth |= shares(simulated, node)
+    simulated.back_to(mark)
     return MoveSearch(solution.cost_per_hour, solution.bound_per_hour, worth)
 
 
-def shares(stage: SimulatedCluster, node: PlannedNode) -> dict[str, float]:
+def shares(simulated: SimulatedCluster, node: PlannedNode) -> dict[str, float]:
     """What each pod of a machine costs: it pays for the part that it takes, by what it takes most of."""
-    requests = {pod.metadata.uid: stage.requests(pod) for pod in node.pods}
+    requests = {pod.metadata.uid: simulated.requests(pod) for pod in node.pods}
     total: dict[str, int] = {}
     for asked in requests.values():
         for name, amount in asked.items():
@@ -113,27 +113,27 @@ class MoveAdvice(msgspec.Struct, frozen=True):
 
 def advise(question: ConsolidationProblem, waves: int | None = None) -> MoveAdvice:
     """Think, for so many waves, or until there is nothing left to save. The same question has the same answer."""
-    mark = question.stage.mark()
+    mark = question.simulated.mark()
     try:
         return _Walk(question).run(waves)
     finally:
-        question.stage.back_to(mark)
+        question.simulated.back_to(mark)
 
 
 class _Walk:
     """One way, step by step, on the stage."""
 
     def __init__(self, question: ConsolidationProblem) -> None:
-        self._question, self._stage = question, question.stage
+        self._question, self._simulated = question, question.simulated
         self._left = {one.name: one for one in question.candidates}
         self._bought: dict[str, PoolUsage] = {one.name: one.bought for one in question.candidates}
         self._worth: Mapping[str, float] = {}
         self._now = sum(one.price_per_hour for one in question.candidates)
 
     def run(self, waves: int | None) -> MoveAdvice:
-        passing = list(emptying_themselves(self._stage, self._stage.nodes))
+        passing = list(emptying_themselves(self._simulated, self._simulated.nodes))
         house_ghosts(self._question)  # also there: who may come back does not stay for long either
-        shun(self._stage, passing)
+        shun(self._simulated, passing)
         aim = today(self._question, {name: self._pods_on(name) for name in self._left})
         self._worth = aim.worth
         moves: list[Move] = []
@@ -196,18 +196,18 @@ class _Walk:
         return self._question.market((*self._question.others, *self._bought.values()))
 
     def _pods_on(self, name: str) -> list[Pod]:
-        return pods_on(self._stage, name)
+        return pods_on(self._simulated, name)
 
     def _tried(self, chosen: Sequence[Candidate], market: NodeOptions) -> list[Move]:
         """The moves that come of it if these go, as far as they are worth their trouble."""
-        stage, mark = self._stage, self._stage.mark()
+        simulated, mark = self._simulated, self._simulated.mark()
         pods = {one.name: self._pods_on(one.name) for one in chosen}
         for one in chosen:
-            stage.remove_node(one.name)
-        solution = plan(stage, [pod for own in pods.values() for pod in own], market)
-        stage.back_to(mark)
+            simulated.remove_node(one.name)
+        solution = plan(simulated, [pod for own in pods.values() for pod in own], market)
+        simulated.back_to(mark)
         moves = _moves(chosen, pods, solution)
-        return [one for one in moves if self._pays(one) and (not one.buying or len(one.leaving) <= _MOST_TOGETHER)]
+        return [one for one in moves if self._pays(one) and (not one.buying or len(one.terminating) <= _MOST_TOGETHER)]
 
     def _pays(self, move: Move) -> bool:
         """Whether it is worth its trouble in every pool that it is about."""
@@ -229,7 +229,7 @@ class _Walk:
         return move.saves_per_hour / freed if freed and move.buying else math.inf
 
     def _terms(self, move: Move) -> list[SavingThreshold]:
-        pools = {self._left[name].pool for name in move.leaving}
+        pools = {self._left[name].pool for name in move.terminating}
         return [self._question.worth.get(pool, _USUAL) for pool in pools]
 
     def _moved(self, move: Move) -> float:
@@ -238,18 +238,18 @@ class _Walk:
 
     def _make(self, move: Move, market: NodeOptions) -> bool:
         """Make it on the stage; not if one of its pods does not fit any more where it should go."""
-        stage, mark = self._stage, self._stage.mark()
-        pods = {pod.metadata.uid: pod for name in move.leaving for pod in self._pods_on(name)}
-        for name in move.leaving:
-            stage.remove_node(name)
+        simulated, mark = self._simulated, self._simulated.mark()
+        pods = {pod.metadata.uid: pod for name in move.terminating for pod in self._pods_on(name)}
+        for name in move.terminating:
+            simulated.remove_node(name)
         for one in move.buying:
-            market.maker.make(one.name, one.pool, one.offering).enter(stage)
+            market.maker.make(one.name, one.pool, one.offering).enter(simulated)
         for uid, node in move.to:
-            if node not in stage.nodes or fit(stage, pods[uid], node) is not None:
-                stage.back_to(mark)
+            if node not in simulated.nodes or fit(simulated, pods[uid], node) is not None:
+                simulated.back_to(mark)
                 return False
-            stage.place(pods[uid], node)
-        for name in move.leaving:
+            simulated.place(pods[uid], node)
+        for name in move.terminating:
             del self._left[name], self._bought[name]
         self._bought |= {one.name: PoolUsage.of(one.pool.metadata.name, one.offering) for one in move.buying}
         return True
@@ -259,17 +259,17 @@ def house_ghosts(question: ConsolidationProblem) -> None:
     """Who may come back keeps the room that there is for it; for whom there is none, nobody keeps any."""
     if not question.ghosts:
         return
-    stage = question.stage
-    nothing = NodeOptions((), (), (), TemplateNodes(stage))
-    for filled in plan(stage, question.ghosts, nothing).existing:
+    simulated = question.simulated
+    nothing = NodeOptions((), (), (), TemplateNodes(simulated))
+    for filled in plan(simulated, question.ghosts, nothing).existing:
         for pod in filled.pods:
-            stage.place(pod, filled.node)
+            simulated.place(pod, filled.node)
 
 
-def pods_on(stage: SimulatedCluster, name: str) -> list[Pod]:
+def pods_on(simulated: SimulatedCluster, name: str) -> list[Pod]:
     """Those that work on a node, as they would be made anew."""
     # In an order that does not depend on who came and went on the stage.
-    pods = sorted(stage.site(name).pods.items())
+    pods = sorted(simulated.node_info(name).pods.items())
     return [anew(pod) for _, pod in pods if is_work(pod) and pod.metadata.deletion_timestamp is None]
 
 
@@ -296,10 +296,10 @@ def _moves(chosen: Sequence[Candidate], pods: Mapping[str, list[Pod]], solution:
             first = sets.of(home[pod.metadata.uid])
             places.setdefault(first, {})[pod.metadata.uid] = filled.node
     stuck = {sets.of(home[one.pod.metadata.uid]) for one in solution.left_out}
-    leaving: dict[str, list[Candidate]] = {}
+    terminating: dict[str, list[Candidate]] = {}
     for one in chosen:
-        leaving.setdefault(sets.of(one.name), []).append(one)
-    for first, nodes in leaving.items():
+        terminating.setdefault(sets.of(one.name), []).append(one)
+    for first, nodes in terminating.items():
         if first not in stuck:
             bought = tuple(buying.get(first, ()))
             before = sum(one.price_per_hour for one in nodes)

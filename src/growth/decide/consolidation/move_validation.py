@@ -37,7 +37,7 @@ def _why_not_bought(context: ConsolidationContext, move: NodeMove) -> str:
         request = context.requests.get(one.name)
         if request is not None and request.status.phase in ("Unmet", "Deprovisioning"):
             return f"{one.offering} could not be had for {one.name}"
-        if request is None and context.shop.get(one.offering) is None:
+        if request is None and context.catalog.get(one.offering) is None:
             return f"nobody sells {one.offering} any more"
         if one.pool not in context.pools or context.pools[one.pool].metadata.deletion_timestamp is not None:
             return f"pool {one.pool} is gone"
@@ -101,7 +101,9 @@ def _who_does_not_leave(context: ConsolidationContext, move: NodeMove) -> str:
             continue
         patience = max((pod.spec.termination_grace_period_seconds for pod in pods), default=0)
         # Whoever ends as slowly as it said is not late.
-        if context.is_over(context.since(asked_at) + context.settings.consolidate.drain_within + timedelta(seconds=patience)):
+        if context.is_over(
+            context.since(asked_at) + context.settings.consolidate.drain_within + timedelta(seconds=patience)
+        ):
             return f"pod {_shown(pods[0])} does not leave node {node.metadata.name}"
     return ""
 

@@ -68,7 +68,7 @@ class SavingThreshold(msgspec.Struct, frozen=True):
 class ConsolidationProblem(msgspec.Struct, frozen=True, kw_only=True):
     """One question, which may be thought about on a thread: everything that it reads is its own."""
 
-    stage: SimulatedCluster
+    simulated: SimulatedCluster
     """Without nodes that leave or are out of service; pods that wait are none of it."""
     pools: tuple[NodePool, ...]
     offerings: tuple[Offering, ...]
@@ -91,23 +91,23 @@ class ConsolidationProblem(msgspec.Struct, frozen=True, kw_only=True):
         nothing is sold twice."""
         sold = less_bought(self.offerings, planned, self.trials)
         closed = self.closed | closed_by(planned, self.trials, self.offerings)
-        return node_options_of(self.stage, self.pools, sold, bought, self.trials, closed=closed)
+        return node_options_of(self.simulated, self.pools, sold, bought, self.trials, closed=closed)
 
 
-def shun(stage: SimulatedCluster, names: Iterable[str]) -> None:
+def shun(simulated: SimulatedCluster, names: Iterable[str]) -> None:
     """Nobody goes to these nodes any more, on the stage."""
     for name in names:
-        node = stage.nodes.get(name)
+        node = simulated.nodes.get(name)
         if node is not None:
             closed = msgspec.structs.replace(node.spec, unschedulable=True)
             # Some tolerate that a node is closed.
             full = msgspec.structs.replace(node.status, allocatable={**node.status.allocatable, "pods": "0"})
-            stage.change_node(msgspec.structs.replace(node, spec=closed, status=full))
+            simulated.change_node(msgspec.structs.replace(node, spec=closed, status=full))
 
 
-def emptying_themselves(stage: SimulatedCluster, names: Iterable[str]) -> Iterator[str]:
+def emptying_themselves(simulated: SimulatedCluster, names: Iterable[str]) -> Iterator[str]:
     """Nodes on which only Jobs work, or nobody. They go when these have ended; who is moved there keeps them from that,
     and almost nobody shares the machine then."""
     for name in names:
-        if all(ends_by_itself(pod) for pod in stage.site(name).pods.values() if is_work(pod)):
+        if all(ends_by_itself(pod) for pod in simulated.node_info(name).pods.values() if is_work(pod)):
             yield name

@@ -33,26 +33,26 @@ def question_of(
     outlook = ScaleUpContext(snapshot, state, settings, NO_PLAN)
     stage = SimulatedCluster.copy_of(snapshot)
     gone = (
-        outlook.leaving | outlook.dead | snapshot.to_go.keys() | snapshot.out_of_service.keys()
+        outlook.terminating | outlook.dead | snapshot.to_go.keys() | snapshot.out_of_service.keys()
     ) & stage.nodes.keys()
-    homeless = tuple(pod for name in sorted(gone) for pod in _cleared(stage, name))
+    unplaced = tuple(pod for name in sorted(gone) for pod in _cleared(stage, name))
     return ConsolidationProblem(
-        stage=stage,
+        simulated=stage,
         pools=outlook.usable,
-        offerings=outlook.shop.buyable,
+        offerings=outlook.catalog.buyable,
         candidates=choice.candidates,
         others=choice.others,
         at_once=dict(at_once),
-        ghosts=(*homeless, *ghosts),
+        ghosts=(*unplaced, *ghosts),
         worth=worth or {},
         fades_per_hour=fades_per_hour,
-        trials=outlook.shop.trials,
+        trials=outlook.catalog.trials,
         closed=outlook.closed,
     )
 
 
-def _cleared(stage: SimulatedCluster, name: str) -> list[Pod]:
+def _cleared(simulated: SimulatedCluster, name: str) -> list[Pod]:
     """Take a node that leaves off the stage; gives who works there, and will want room elsewhere."""
-    pods = pods_on(stage, name)
-    stage.remove_node(name)
+    pods = pods_on(simulated, name)
+    simulated.remove_node(name)
     return pods

@@ -105,17 +105,17 @@ def is_successor(uid: str) -> bool:
     return uid.startswith(_SUCCESSOR)
 
 
-def clear(stage: SimulatedCluster, displaced: Iterable[ReplacementPod]) -> None:
+def clear(simulated: SimulatedCluster, displaced: Iterable[ReplacementPod]) -> None:
     """Take them off their nodes, so that they stand in nobody's way, and keep these closed: they are no room."""
     nodes: dict[str, None] = {}
     for one in displaced:
-        stage.remove(one.uid, one.node)
+        simulated.remove(one.uid, one.node)
         nodes[one.node] = None
     for name in nodes:
-        node = stage.nodes[name]
+        node = simulated.nodes[name]
         if out_of_service_taint(node) is None:  # it is written in this moment
             spec = msgspec.structs.replace(node.spec, taints=(*node.spec.taints, SHUTDOWN))
-            stage.change_node(msgspec.structs.replace(node, spec=spec))
+            simulated.change_node(msgspec.structs.replace(node, spec=spec))
 
 
 def _stand_in(pod: Pod) -> Pod:

@@ -75,8 +75,8 @@ class FailoverCarry(msgspec.Struct, frozen=True):
 class FailoverContext:
     """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
 
-    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, memory: FailoverCarry) -> None:
-        self.snapshot, self.state, self.settings, self.memory = snapshot, state, settings, memory
+    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, carry: FailoverCarry) -> None:
+        self.snapshot, self.state, self.settings, self.carry = snapshot, state, settings, carry
         self.terms = settings.failover
         self.now = snapshot.now
         self.cluster = cluster_in(snapshot, state, settings)
@@ -86,12 +86,12 @@ class FailoverContext:
         """By provider, what the last list said about each machine."""
         self.well_since: dict[str, datetime] = {}
         self.seen_out: dict[str, datetime] = {}
-        self.listed_at: dict[str, datetime] = dict(memory.listed_at)
+        self.listed_at: dict[str, datetime] = dict(carry.listed_at)
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
-        self.timelines: dict[str, Timeline] = dict(memory.timelines)
+        self.timelines: dict[str, Timeline] = dict(carry.timelines)
         self.noted: dict[str, set[str]] = {}
-        self.recoveries = dict(memory.recoveries)
+        self.recoveries = dict(carry.recoveries)
         self.stuck = 0
         self.silent: set[str] = set()
         """By uid, all silent nodes, those included that nothing is done about."""
@@ -109,7 +109,7 @@ class FailoverContext:
         return self.terms.mode == "act"
 
     @cached_property
-    def leaving(self) -> frozenset[str]:
+    def terminating(self) -> frozenset[str]:
         """Nodes whose removal is under way: shrink releases what is left on them."""
         return frozenset(removal.node_name for removal in self.snapshot.table(NODE_REMOVAL_REQUESTS).values())
 
@@ -135,7 +135,7 @@ class FailoverContext:
         """A step in the node's story; said in every pass, it is noted once, when it begins."""
         name = node.metadata.name
         self.noted.setdefault(name, set()).add(what)
-        if what in self.memory.noted.get(name, ()):
+        if what in self.carry.noted.get(name, ()):
             return
         known = self.timelines.get(name)
         if known is None or known.uid != node.metadata.uid:

@@ -30,10 +30,10 @@ from growth.observe.snapshot import Snapshot
 
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    memory = state.memory
-    if not isinstance(memory, FailoverCarry):
-        memory = FailoverCarry(timelines=remembered_timelines(snapshot, settings))
-    context = FailoverContext(snapshot, state, settings, memory)
+    carry = state.carry
+    if not isinstance(carry, FailoverCarry):
+        carry = FailoverCarry(timelines=remembered_timelines(snapshot, settings))
+    context = FailoverContext(snapshot, state, settings, carry)
     if settings.failover.mode == "off":
         _report_taints(context)
         return Decision(tuple(context.said))
@@ -54,7 +54,7 @@ def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decis
         fencing=context.fencing,
         listed_at=context.listed_at,
         timelines=context.timelines,
-        written_at=context.now if is_written else memory.written_at,
+        written_at=context.now if is_written else carry.written_at,
         noted={name: frozenset(noted) for name, noted in context.noted.items()},
         recoveries=context.recoveries,
         recovered=recovered,

@@ -22,7 +22,7 @@ def follow_return(context: FailoverContext) -> None:
     """What becomes of nodes that we took out of service and that may be back."""
     for name, node in sorted(context.snapshot.out_of_service.items()):
         proof = proof_on(node)
-        if proof is None or name in context.leaving or not _is_back(context, node, proof):
+        if proof is None or name in context.terminating or not _is_back(context, node, proof):
             continue
         if out_of_service_taint(node) is None:
             if context.acts:
@@ -49,7 +49,7 @@ def _take_back(context: FailoverContext, node: Node) -> None:
         context.hold(node, "OldLifeLeft", f"it is back, but stays out of service as long as {what} there")
         return
     uid = node.metadata.uid
-    known = context.memory.well_since.get(uid, context.now)
+    known = context.carry.well_since.get(uid, context.now)
     since = context.well_since[uid] = counts_from(known, context.now, context.state.even_since)
     due, delay = since + context.terms.return_after, context.terms.return_after
     if is_ahead(due, context.now, delay):

@@ -35,7 +35,7 @@ def follow_release(context: FailoverContext) -> None:
     """What becomes of each node that is out of service."""
     census = NodeCensus(context) if any(case.is_gone for case in context.cases.values()) else None
     for name, node in sorted(context.snapshot.out_of_service.items()):
-        if out_of_service_taint(node) is None or name in context.leaving:
+        if out_of_service_taint(node) is None or name in context.terminating:
             continue
         _warn_of_running(context, node)
         left, case = left_on(context.snapshot, node), context.case(node)
@@ -149,6 +149,6 @@ def _begun_at(context: FailoverContext, node: Node, proof: Proof | None) -> date
     """Since when it is to be free: when we tainted it, or first saw that somebody had."""
     if proof is not None and proof.tainted_at <= context.now:
         return proof.tainted_at
-    known = context.memory.seen_out.get(node.metadata.uid, context.now)
+    known = context.carry.seen_out.get(node.metadata.uid, context.now)
     context.seen_out[node.metadata.uid] = min(known, context.now)
     return context.seen_out[node.metadata.uid]

@@ -37,7 +37,12 @@ def _dead(context: FailoverContext) -> Iterator[Node]:
             yield node
     for name, node in sorted(context.snapshot.out_of_service.items()):
         proof = proof_on(node)
-        if proof is None or proof.is_forced or proof.provider_id != node.spec.provider_id or name in context.leaving:
+        if (
+            proof is None
+            or proof.is_forced
+            or proof.provider_id != node.spec.provider_id
+            or name in context.terminating
+        ):
             continue
         if out_of_service_taint(node) and is_ahead(proof.tainted_at + _GONE_WITHIN, context.now, _GONE_WITHIN):
             yield node

@@ -26,7 +26,7 @@ def follow_evidence(context: FailoverContext) -> None:
     """What is known about each silent node now."""
     for node, last_sign in _silent(context):
         context.silent.add(node.metadata.uid)
-        if node.metadata.name in context.leaving:
+        if node.metadata.name in context.terminating:
             continue  # its machine is being given back
         if context.is_foreign(node) and not context.terms.foreign_nodes:
             continue
@@ -39,7 +39,7 @@ def follow_evidence(context: FailoverContext) -> None:
 def _keep_fencing(context: FailoverContext, node: Node) -> None:
     """Whose machine was powered off by us, and who is yet to be taken out of service."""
     uid = node.metadata.uid
-    begun_at = context.memory.fencing.get(uid)
+    begun_at = context.carry.fencing.get(uid)
     if begun_at is None or out_of_service_taint(node) is not None:
         return
     if is_ahead(begun_at + IN_THE_WAY, context.now, IN_THE_WAY):
@@ -78,7 +78,7 @@ def _is_given_up(node: Node) -> bool:
 
 def _known(context: FailoverContext, node: Node, last_sign: datetime | None) -> NodeCase:
     """The case so far. Another machine under the same node is another case."""
-    before, meta = context.memory.cases.get(node.metadata.uid), node.metadata
+    before, meta = context.carry.cases.get(node.metadata.uid), node.metadata
     if before is None or before.provider_id != node.spec.provider_id or before.last_sign > context.now:
         # What was answered before this process looked is nothing that it has seen; and who registers lives.
         born = min(meta.creation_timestamp or context.now, context.now)

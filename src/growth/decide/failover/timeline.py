@@ -42,7 +42,9 @@ def note_findings(context: FailoverContext) -> None:
                 words = f"something is being done to its machine, which is {power}"
                 context.note(node, f"{finding.value}-{power}", words)
             case Finding.OFF:
-                context.note(node, finding.value, "its provider says that its machine does not run; that must be proven")
+                context.note(
+                    node, finding.value, "its provider says that its machine does not run; that must be proven"
+                )
             case _:
                 pass  # whoever acts on it says so
     _note_who_is_heard_of(context)
@@ -50,11 +52,11 @@ def note_findings(context: FailoverContext) -> None:
 
 def _note_who_is_heard_of(context: FailoverContext) -> None:
     """A silence that ends by itself is the end of the story; one that is out of service has another end."""
-    for uid, case in context.memory.cases.items():
+    for uid, case in context.carry.cases.items():
         node, story = context.snapshot.nodes.get(case.name), context.timelines.get(case.name)
         if uid in context.silent or node is None or story is None or {node.metadata.uid, story.uid} != {uid}:
             continue
-        if case.name not in context.snapshot.out_of_service and case.name not in context.leaving:
+        if case.name not in context.snapshot.out_of_service and case.name not in context.terminating:
             context.note(node, "HeardAgain", "it is heard of again, and nothing was done")
 
 
@@ -83,7 +85,7 @@ def write_timelines(context: FailoverContext) -> bool:
     changed |= {key_of(one.node): None for one in timelines_in(there) if key_of(one.node) not in wanted}
     if not changed:
         return False
-    written_at = context.memory.written_at
+    written_at = context.carry.written_at
     if written_at is not None and is_ahead(written_at + _EVERY, context.now, _EVERY):
         context.remind(written_at + _EVERY)
         return False

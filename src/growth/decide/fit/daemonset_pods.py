@@ -84,21 +84,23 @@ class DaemonSets:
         self._daemons = [_Daemon(known) for known in alive]
 
     @staticmethod
-    def of(stage: SimulatedCluster) -> "DaemonSets":
+    def of(simulated: SimulatedCluster) -> "DaemonSets":
         """Those that the stage's cluster has."""
-        return DaemonSets(stage.all(DAEMON_SETS))
+        return DaemonSets(simulated.all(DAEMON_SETS))
 
     def pods_for(self, node: Node) -> tuple[Pod, ...]:
         """The pods that will be made for a node."""
         return tuple(daemon.pod_on(node.metadata.name) for daemon in self._daemons if daemon.runs_on(node))
 
-    def missing_on(self, site: NodeInfo) -> Sequence[Pod]:
+    def missing_on(self, node_info: NodeInfo) -> Sequence[Pod]:
         """The pods that are still to be made for a node that exists: their room is not free, only not taken yet."""
-        owners = {owner.uid for pod in site.pods.values() if (owner := pod.metadata.controller) is not None}
+        owners = {owner.uid for pod in node_info.pods.values() if (owner := pod.metadata.controller) is not None}
         return [
-            daemon.pod_on(site.name)
+            daemon.pod_on(node_info.name)
             for daemon in self._daemons
-            if daemon.uid not in owners and f"{daemon.uid}/{site.name}" not in site.pods and daemon.runs_on(site.node)
+            if daemon.uid not in owners
+            and f"{daemon.uid}/{node_info.name}" not in node_info.pods
+            and daemon.runs_on(node_info.node)
         ]
 
 

@@ -49,18 +49,18 @@ class Demand(msgspec.Struct, frozen=True):
     set_aside: tuple[ExcludedPod, ...]
 
 
-def demand_of(stage: SimulatedCluster) -> Demand:
+def demand_of(simulated: SimulatedCluster) -> Demand:
     """Sort out who waits. Pods that have a place already are placed on the stage."""
     pods: list[Pod] = []
     set_aside: list[ExcludedPod] = []
-    for pod in sorted(stage.snapshot.waiting.values(), key=importance):
-        aside = why_not(pod) or why_unplaceable(stage, pod) or has_place(stage, pod)
+    for pod in sorted(simulated.snapshot.waiting.values(), key=importance):
+        aside = why_not(pod) or why_unplaceable(simulated, pod) or has_place(simulated, pod)
         if aside is None:
             pods.append(pod)
         else:
             set_aside.append(aside)
         if aside is not None and aside.node:
-            stage.place(pod, aside.node)
+            simulated.place(pod, aside.node)
     return Demand(tuple(pods), tuple(set_aside))
 
 
@@ -87,24 +87,24 @@ def why_not(pod: Pod) -> ExcludedPod | None:
     return None
 
 
-def why_unplaceable(stage: SimulatedCluster, pod: Pod) -> ExcludedPod | None:
+def why_unplaceable(simulated: SimulatedCluster, pod: Pod) -> ExcludedPod | None:
     """Why no machine whatever could help a waiting pod; None if one may."""
-    misfit = unplaceable(stage, pod)
+    misfit = unplaceable(simulated, pod)
     return None if misfit is None else ExcludedPod(pod, "Unplaceable", misfit.reason)
 
 
-def has_place(stage: SimulatedCluster, pod: Pod) -> ExcludedPod | None:
+def has_place(simulated: SimulatedCluster, pod: Pod) -> ExcludedPod | None:
     """Where a waiting pod has its place already, if it has one."""
     nominated, kept = pod.status.nominated_node_name, kept_for(pod)
-    if nominated and _still_fits(stage, pod, nominated):
+    if nominated and _still_fits(simulated, pod, nominated):
         return ExcludedPod(pod, "Nominated", f"it is nominated to node {nominated}, where it still fits", nominated)
-    if kept and _still_fits(stage, pod, kept):
+    if kept and _still_fits(simulated, pod, kept):
         return ExcludedPod(pod, "Kept", f"a place is kept for it on node {kept}, where it still fits", kept)
     return None
 
 
-def _still_fits(stage: SimulatedCluster, pod: Pod, node: str) -> bool:
-    return node in stage.nodes and fit(stage, pod, node) is None
+def _still_fits(simulated: SimulatedCluster, pod: Pod, node: str) -> bool:
+    return node in simulated.nodes and fit(simulated, pod, node) is None
 
 
 def importance(pod: Pod) -> tuple[int, float, str]:

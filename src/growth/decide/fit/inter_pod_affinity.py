@@ -32,42 +32,42 @@ def attracting_terms(pod: Pod) -> tuple[PodAffinityTerm, ...]:
     return affinity.pod_affinity.required if affinity and affinity.pod_affinity else ()
 
 
-def prepare(stage: SimulatedCluster, pod: Pod) -> Check | None:
+def prepare(simulated: SimulatedCluster, pod: Pod) -> Check | None:
     """The check for pods of these labels, namespace and spec; None if neither they nor the pods there have terms."""
     attracting, repelling = attracting_terms(pod), repelling_terms(pod.spec)
-    if not attracting and not repelling and not stage.has_repellents:
+    if not attracting and not repelling and not simulated.has_repellents:
         return None
-    crowd = stage.crowd
-    near = _near(stage, pod.metadata.namespace, attracting) if attracting else None
+    counts = simulated.counts
+    near = _near(simulated, pod.metadata.namespace, attracting) if attracting else None
     likes_itself = near is not None and near.matches_all(pod.metadata.namespace, pod.metadata.labels)
-    far = [_far(stage, pod.metadata.namespace, term) for term in repelling]
-    shy = _Shy(stage, pod)
-    crowd.warn(shy)
+    far = [_far(simulated, pod.metadata.namespace, term) for term in repelling]
+    shy = _Shy(simulated, pod)
+    counts.warn(shy)
 
-    def check(site: NodeInfo) -> FilterRefusal | None:
-        misfit = near.misfit(site, likes_itself=likes_itself) if near is not None else None
+    def check(node_info: NodeInfo) -> FilterRefusal | None:
+        misfit = near.misfit(node_info, likes_itself=likes_itself) if near is not None else None
         if misfit is not None:
             return misfit
         for term in far:
-            misfit = term.misfit(site)
+            misfit = term.misfit(node_info)
             if misfit is not None:
                 return misfit
-        return shy.misfit(site)
+        return shy.misfit(node_info)
 
     return check
 
 
-def feared_by(stage: SimulatedCluster, pod: Pod) -> tuple[Repellent, ...]:
+def feared_by(simulated: SimulatedCluster, pod: Pod) -> tuple[Repellent, ...]:
     """The anti-affinity of pods that are there, or were, as far as it concerns pods of these labels."""
-    shy = _Shy(stage, pod)
-    for repellent in stage.crowd.repellents:
+    shy = _Shy(simulated, pod)
+    for repellent in simulated.counts.repellents:
         shy.meet(repellent)
     return tuple(shy.feared)
 
 
-def presence(stage: SimulatedCluster, pod: Pod, term: PodAffinityTerm) -> Callable[[NodeInfo], bool]:
+def presence(simulated: SimulatedCluster, pod: Pod, term: PodAffinityTerm) -> Callable[[NodeInfo], bool]:
     """Whether pods that match a term of this pod stand at a node's value of its key."""
-    return _far(stage, pod.metadata.namespace, term).is_present
+    return _far(simulated, pod.metadata.namespace, term).is_present
 
 
 class _Nearness(msgspec.Struct, frozen=True):
@@ -84,35 +84,35 @@ class _Farness(msgspec.Struct, frozen=True):
     term: PodAffinityTerm
 
 
-def _near(stage: SimulatedCluster, namespace: str, terms: tuple[PodAffinityTerm, ...]) -> "_Near":
+def _near(simulated: SimulatedCluster, namespace: str, terms: tuple[PodAffinityTerm, ...]) -> "_Near":
     def make() -> _Near:
-        near = _Near([_Term(stage, namespace, term) for term in terms])
-        stage.crowd.follow(near)
+        near = _Near([_Term(simulated, namespace, term) for term in terms])
+        simulated.counts.follow(near)
         return near
 
-    return stage.crowd.shared(_Nearness(namespace, terms), make)
+    return simulated.counts.shared(_Nearness(namespace, terms), make)
 
 
-def _far(stage: SimulatedCluster, namespace: str, term: PodAffinityTerm) -> "_Far":
+def _far(simulated: SimulatedCluster, namespace: str, term: PodAffinityTerm) -> "_Far":
     def make() -> _Far:
-        far = _Far(_Term(stage, namespace, term))
-        stage.crowd.follow(far)
+        far = _Far(_Term(simulated, namespace, term))
+        simulated.counts.follow(far)
         return far
 
-    return stage.crowd.shared(_Farness(namespace, term), make)
+    return simulated.counts.shared(_Farness(namespace, term), make)
 
 
 class _Term:
     """A term of a pod that comes, with its namespaces known by name."""
 
-    def __init__(self, stage: SimulatedCluster, namespace: str, term: PodAffinityTerm) -> None:
+    def __init__(self, simulated: SimulatedCluster, namespace: str, term: PodAffinityTerm) -> None:
         self.key = term.topology_key
         self._selector = term.label_selector
         self._namespaces = _named(term, namespace)
         wanted = term.namespace_selector
         if wanted is not None:
             self._namespaces |= {
-                space.metadata.name for space in stage.all(NAMESPACES) if wanted.matches(space.metadata.labels)
+                space.metadata.name for space in simulated.all(NAMESPACES) if wanted.matches(space.metadata.labels)
             }
         # kube-scheduler 1.36 asks the selector once more without any labels. One that is empty means all namespaces;
         # but so does, against its sense, one that only says NotIn or DoesNotExist.
@@ -129,19 +129,19 @@ class _Near:
         self._terms = terms
         self._values: dict[str, dict[str, int]] = {term.key: {} for term in terms}
 
-    def includes(self, kin: PodFamily) -> bool:
-        return self.matches_all(kin.namespace, kin.labels)
+    def includes(self, family: PodFamily) -> bool:
+        return self.matches_all(family.namespace, family.labels)
 
-    def change(self, site: NodeInfo, by: int) -> None:
+    def change(self, node_info: NodeInfo, by: int) -> None:
         for key, values in self._values.items():
-            value = site.labels.get(key)
+            value = node_info.labels.get(key)
             if value is not None:
                 add(values, value, by)
 
-    def misfit(self, site: NodeInfo, *, likes_itself: bool) -> FilterRefusal | None:
+    def misfit(self, node_info: NodeInfo, *, likes_itself: bool) -> FilterRefusal | None:
         missing = ""
         for key, values in self._values.items():
-            value = site.labels.get(key)
+            value = node_info.labels.get(key)
             if value is None:
                 reason = f"needs certain pods near by {key}, a label that the node does not have"
                 return FilterRefusal(FILTER, reason, is_permanent=True)
@@ -165,20 +165,20 @@ class _Far:
         self._term = term
         self._values: dict[str, int] = {}
 
-    def includes(self, kin: PodFamily) -> bool:
-        return self._term.matches(kin.namespace, kin.labels)
+    def includes(self, family: PodFamily) -> bool:
+        return self._term.matches(family.namespace, family.labels)
 
-    def change(self, site: NodeInfo, by: int) -> None:
-        value = site.labels.get(self._term.key)
+    def change(self, node_info: NodeInfo, by: int) -> None:
+        value = node_info.labels.get(self._term.key)
         if value is not None:
             add(self._values, value, by)
 
-    def is_present(self, site: NodeInfo) -> bool:
-        value = site.labels.get(self._term.key)
+    def is_present(self, node_info: NodeInfo) -> bool:
+        value = node_info.labels.get(self._term.key)
         return value is not None and value in self._values
 
-    def misfit(self, site: NodeInfo) -> FilterRefusal | None:
-        value = site.labels.get(self._term.key)
+    def misfit(self, node_info: NodeInfo) -> FilterRefusal | None:
+        value = node_info.labels.get(self._term.key)
         if value is None or value not in self._values:
             return None
         pods = "a pod" if self._values[value] == 1 else f"{self._values[value]} pods"
@@ -189,10 +189,10 @@ class _Far:
 class _Shy:
     """The anti-affinity of pods that are there, as far as it concerns the pod that comes."""
 
-    def __init__(self, stage: SimulatedCluster, pod: Pod) -> None:
+    def __init__(self, simulated: SimulatedCluster, pod: Pod) -> None:
         self._namespace = pod.metadata.namespace
         self._labels = pod.metadata.labels
-        space = stage.get(NAMESPACES, self._namespace)
+        space = simulated.get(NAMESPACES, self._namespace)
         self._namespace_labels: Mapping[str, str] = space.metadata.labels if space is not None else _NO_LABELS
         self.feared: list[Repellent] = []
 
@@ -204,9 +204,9 @@ class _Shy:
         if means_us and selects(term.label_selector, self._labels):
             self.feared.append(repellent)
 
-    def misfit(self, site: NodeInfo) -> FilterRefusal | None:
+    def misfit(self, node_info: NodeInfo) -> FilterRefusal | None:
         for repellent in self.feared:
-            value = site.labels.get(repellent.key)
+            value = node_info.labels.get(repellent.key)
             if value is not None and value in repellent.values:
                 reason = f"a pod at {repellent.key}={value} keeps such pods away by its own anti-affinity"
                 return FilterRefusal(FILTER, reason, is_permanent=False)

@@ -101,7 +101,7 @@ def prepare_name(pod: Pod) -> Check | None:
     if not wanted:
         return None
     misfit = FilterRefusal(NAME_FILTER, f"asks for the node {wanted} by name", is_permanent=True)
-    return lambda site: None if site.name == wanted else misfit
+    return lambda node_info: None if node_info.name == wanted else misfit
 
 
 def prepare(spec: PodSpec) -> Check | None:
@@ -111,29 +111,32 @@ def prepare(spec: PodSpec) -> Check | None:
         return None
     ask = matches
 
-    def check(site: NodeInfo) -> FilterRefusal | None:
-        return None if ask(site.labels, site.name) else FilterRefusal(FILTER, _reason(spec, site), is_permanent=True)
+    def check(node_info: NodeInfo) -> FilterRefusal | None:
+        return (
+            None
+            if ask(node_info.labels, node_info.name)
+            else FilterRefusal(FILTER, _reason(spec, node_info), is_permanent=True)
+        )
 
     return check
 
 
-def _reason(spec: PodSpec, site: NodeInfo) -> str:
+def _reason(spec: PodSpec, node_info: NodeInfo) -> str:
     for key, value in spec.node_selector.items():
-        if site.labels.get(key) != value:
-            return f"needs a node with {key}={value}; this one has {formatting.label(site.labels, key)}"
+        if node_info.labels.get(key) != value:
+            return f"needs a node with {key}={value}; this one has {formatting.label(node_info.labels, key)}"
     required = required_affinity(spec)
     terms = required.node_selector_terms if required else ()
     if len(terms) != 1:
         return f"none of the {len(terms)} terms of its node affinity matches the node"
     term = terms[0]
     for requirement in term.match_expressions:
-        if not (is_valid(requirement) and requirement.matches(site.labels)):
+        if not (is_valid(requirement) and requirement.matches(node_info.labels)):
             return (
                 f"needs a node with {formatting.requirement(requirement)}; "
-                f"this one has {formatting.label(site.labels, requirement.key)}"
+                f"this one has {formatting.label(node_info.labels, requirement.key)}"
             )
     if term.match_fields:
-        return (
-            f"needs a node with {' and '.join(map(formatting.requirement, term.match_fields))}; this one is {site.name}"
-        )
+        wanted = " and ".join(map(formatting.requirement, term.match_fields))
+        return f"needs a node with {wanted}; this one is {node_info.name}"
     return "its node affinity has an empty term, which matches no node"

@@ -29,9 +29,9 @@ def prepare(spec: PodSpec) -> Check | None:
     if not wanted:
         return None
 
-    def check(site: NodeInfo) -> FilterRefusal | None:
+    def check(node_info: NodeInfo) -> FilterRefusal | None:
         for feature in wanted:
-            if feature not in site.node.status.declared_features:
+            if feature not in node_info.node.status.declared_features:
                 return FilterRefusal(FILTER, f"needs a node that declares {feature}", is_permanent=True)
         return None
 

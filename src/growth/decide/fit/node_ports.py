@@ -70,8 +70,8 @@ def prepare(spec: PodSpec) -> "Check | None":
     if not wanted:
         return None
 
-    def check(site: "NodeInfo") -> FilterRefusal | None:
-        ports = site.ports
+    def check(node_info: "NodeInfo") -> FilterRefusal | None:
+        ports = node_info.ports
         for port in wanted:
             if ports.collision(port):
                 return _misfit(port)

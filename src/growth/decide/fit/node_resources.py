@@ -34,11 +34,11 @@ def prepare(requests: Requests) -> Check:
     """The check for a pod that asks for this much; ``pods`` is part of it."""
     wanted = tuple((name, amount) for name, amount in _in_order(requests) if amount and is_counted(name))
 
-    def check(site: NodeInfo) -> FilterRefusal | None:
-        free = site.free
+    def check(node_info: NodeInfo) -> FilterRefusal | None:
+        free = node_info.free
         for name, amount in wanted:
             if amount > free.get(name, 0):
-                return _misfit(wanted, site)
+                return _misfit(wanted, node_info)
         return None
 
     return check
@@ -48,13 +48,13 @@ def _in_order(requests: Requests) -> list[tuple[str, int]]:
     return sorted(requests.items(), key=lambda item: (_NATIVE.index(item[0]) if item[0] in _NATIVE else 9, item[0]))
 
 
-def _misfit(wanted: tuple[tuple[str, int], ...], site: NodeInfo) -> FilterRefusal:
+def _misfit(wanted: tuple[tuple[str, int], ...], node_info: NodeInfo) -> FilterRefusal:
     reasons: list[str] = []
     is_permanent = False
     for name, amount in wanted:
-        free = site.free.get(name, 0)
+        free = node_info.free.get(name, 0)
         if amount > free:
-            total = site.total(name)
+            total = node_info.total(name)
             # A slot is a matter of other pods, even on a node that has none at all.
             is_permanent = is_permanent or (amount > total and name != "pods")
             reasons.append(_reason(name, amount, free, total))

@@ -25,19 +25,19 @@ Attachable = tuple[str, str]
 """Driver and handle."""
 
 
-def prepare(stage: SimulatedCluster, pod: Pod) -> Check | None:
+def prepare(simulated: SimulatedCluster, pod: Pod) -> Check | None:
     """The check for pods with claims; None for all others, and for those whose volumes no driver holds."""
-    new = frozenset(_volumes(stage, pod))
+    new = frozenset(_volumes(simulated, pod))
     if not new:
         return None
-    attachments = _attachments(stage)
+    attachments = _attachments(simulated)
 
-    def check(site: NodeInfo) -> FilterRefusal | None:
-        limits = limits_of(stage.drivers_on(site))
+    def check(node_info: NodeInfo) -> FilterRefusal | None:
+        limits = limits_of(simulated.drivers_on(node_info))
         if not limits:
             return None
-        there = _held(stage, site)
-        attached = attachments.get(site.name, frozenset()) - there
+        there = _held(simulated, node_info)
+        attached = attachments.get(node_info.name, frozenset()) - there
         for driver in sorted({driver for driver, _ in new}):
             limit = limits.get(driver)
             wanted = _count(new - there, driver)
@@ -63,41 +63,41 @@ def limits_of(csi_node: CsiNode | None) -> dict[str, int]:
     }
 
 
-def _held(stage: SimulatedCluster, site: NodeInfo) -> frozenset[Attachable]:
+def _held(simulated: SimulatedCluster, node_info: NodeInfo) -> frozenset[Attachable]:
     """The volumes of all pods of a node, known until one with volumes comes or goes."""
-    if site.attached is None:
-        pods = site.pods.values()
-        site.attached = frozenset(found for pod in pods if pod.spec.volumes for found in _volumes(stage, pod))
-    return site.attached
+    if node_info.attached is None:
+        pods = node_info.pods.values()
+        node_info.attached = frozenset(found for pod in pods if pod.spec.volumes for found in _volumes(simulated, pod))
+    return node_info.attached
 
 
-def _volumes(stage: SimulatedCluster, pod: Pod) -> Iterable[Attachable]:
+def _volumes(simulated: SimulatedCluster, pod: Pod) -> Iterable[Attachable]:
     for volume, name in named_claims(pod):
-        claim = stage.get(PERSISTENT_VOLUME_CLAIMS, name, pod.metadata.namespace)
+        claim = simulated.get(PERSISTENT_VOLUME_CLAIMS, name, pod.metadata.namespace)
         if claim is None or (volume.ephemeral is not None and not is_of_pod(claim, pod)):
             continue
-        found = _volume(stage, claim)
+        found = _volume(simulated, claim)
         if found is not None:
             yield found
 
 
-def _volume(stage: SimulatedCluster, claim: PersistentVolumeClaim) -> Attachable | None:
-    known = stage.get(PERSISTENT_VOLUMES, claim.spec.volume_name) if claim.spec.volume_name else None
+def _volume(simulated: SimulatedCluster, claim: PersistentVolumeClaim) -> Attachable | None:
+    known = simulated.get(PERSISTENT_VOLUMES, claim.spec.volume_name) if claim.spec.volume_name else None
     if known is not None:
         return (known.spec.csi.driver, known.spec.csi.volume_handle) if known.spec.csi is not None else None
-    storage = class_of(stage, claim)
+    storage = class_of(simulated, claim)
     if storage is None or not storage.provisioner:
         return None
     # A handle that no driver would give out: the volume will be a new one.
     return storage.provisioner, f"unbound {claim.metadata.namespace}/{claim.metadata.name}"
 
 
-def _attachments(stage: SimulatedCluster) -> dict[str, frozenset[Attachable]]:
+def _attachments(simulated: SimulatedCluster) -> dict[str, frozenset[Attachable]]:
     """What is attached by node, whoever wanted it."""
     found: dict[str, set[Attachable]] = {}
-    for attachment in stage.all(VOLUME_ATTACHMENTS):
+    for attachment in simulated.all(VOLUME_ATTACHMENTS):
         spec = attachment.spec
-        volume = stage.get(PERSISTENT_VOLUMES, spec.source.persistent_volume_name)
+        volume = simulated.get(PERSISTENT_VOLUMES, spec.source.persistent_volume_name)
         if spec.attacher and volume is not None and volume.spec.csi is not None:
             found.setdefault(spec.node_name, set()).add((spec.attacher, volume.spec.csi.volume_handle))
     return {name: frozenset(volumes) for name, volumes in found.items()}

@@ -23,13 +23,13 @@ _ENCODE: Final = msgspec.msgpack.Encoder().encode
 class PodFamily:
     """A family on a stage: how many of it are on each node there, and the counts that include them."""
 
-    __slots__ = ("_is_own", "by_node", "counts", "is_leaving", "labels", "namespace", "spec")
+    __slots__ = ("_is_own", "by_node", "counts", "is_terminating", "labels", "namespace", "spec")
 
     def __init__(self, family: Family) -> None:
         self.namespace = family.namespace
         self.labels = family.labels
         self.spec = family.spec
-        self.is_leaving = family.is_leaving
+        self.is_terminating = family.is_terminating
         self.by_node: Mapping[str, int] = family.by_node
         self.counts: list[Count] = []
         self._is_own = False
@@ -44,11 +44,11 @@ class PodFamily:
 class Count(Protocol):
     """Something that is counted by node."""
 
-    def includes(self, kin: PodFamily) -> bool:
+    def includes(self, family: PodFamily) -> bool:
         """Whether these pods count."""
         ...
 
-    def change(self, site: NodeInfo, by: int) -> None:
+    def change(self, node_info: NodeInfo, by: int) -> None:
         """So many more of them (or fewer) are on this node now."""
         ...
 
@@ -56,11 +56,11 @@ class Count(Protocol):
 class Domains(Count, Protocol):
     """A count that also depends on which nodes there are."""
 
-    def open(self, site: NodeInfo) -> None:
+    def open(self, node_info: NodeInfo) -> None:
         """A node came, without pods."""
         ...
 
-    def close(self, site: NodeInfo) -> None:
+    def close(self, node_info: NodeInfo) -> None:
         """A node, whose pods are gone already, goes."""
         ...
 
@@ -82,13 +82,13 @@ class Repellent:
         self.key = term.topology_key
         self.values: dict[str, int] = {}
 
-    def includes(self, kin: PodFamily) -> bool:
+    def includes(self, family: PodFamily) -> bool:
         """Never asked: a kin brings its own repellents."""
-        return kin.namespace == self.namespace and self.term in repelling_terms(kin.spec)
+        return family.namespace == self.namespace and self.term in repelling_terms(family.spec)
 
-    def change(self, site: NodeInfo, by: int) -> None:
+    def change(self, node_info: NodeInfo, by: int) -> None:
         """Pods with this term come to or leave a node; without the key they repel nobody."""
-        value = site.labels.get(self.key)
+        value = node_info.labels.get(self.key)
         if value is not None:
             add(self.values, value, by)
 
@@ -112,7 +112,7 @@ class Placement(Protocol):
         """Each node that has other pods than the snapshot's families say: those they count, and those it has."""
         ...
 
-    def site(self, name: str) -> NodeInfo:
+    def node_info(self, name: str) -> NodeInfo:
         """One node."""
         ...
 
@@ -133,14 +133,14 @@ class PodCounts:
         self._shared: dict[tuple[type, bytes], object] = {}
         self._repellents: dict[tuple[str, bytes], Repellent] = {}
         for key, family in place.families():
-            self._new_kin(key, family)
+            self._new_family(key, family)
         for name, counted, here in place.departures():
             for pod in counted:
-                self._kin(pod).change(name, -1)
+                self._family(pod).change(name, -1)
             for pod in here:
-                self._kin(pod).change(name, +1)
-        for kin in self._kins.values():
-            self._fill(kin.counts, kin)
+                self._family(pod).change(name, +1)
+        for pod_family in self._kins.values():
+            self._fill(pod_family.counts, pod_family)
 
     @property
     def repellents(self) -> Iterable[Repellent]:
@@ -158,15 +158,15 @@ class PodCounts:
     def follow(self, count: Count) -> None:
         """Keep this count up from now on, beginning with the pods that are there."""
         self._counts.append(count)
-        for kin in self._kins.values():
-            if count.includes(kin):
-                kin.counts.append(count)
-                self._fill((count,), kin)
+        for family in self._kins.values():
+            if count.includes(family):
+                family.counts.append(count)
+                self._fill((count,), family)
 
     def follow_domains(self, count: Domains) -> None:
         """Keep this count up, and tell it which nodes there are."""
-        for site in self._place.sites():
-            count.open(site)
+        for node_info in self._place.sites():
+            count.open(node_info)
         self._domains.append(count)
         self.follow(count)
 
@@ -176,35 +176,35 @@ class PodCounts:
         for repellent in self.repellents:
             question.meet(repellent)
 
-    def open(self, site: NodeInfo) -> None:
+    def open(self, node_info: NodeInfo) -> None:
         """A node came, without pods."""
         for count in self._domains:
-            count.open(site)
+            count.open(node_info)
 
-    def close(self, site: NodeInfo) -> None:
+    def close(self, node_info: NodeInfo) -> None:
         """A node goes; its pods were taken off it before."""
         for count in self._domains:
-            count.close(site)
+            count.close(node_info)
 
-    def change(self, pod: Pod, site: NodeInfo, by: int) -> None:
+    def change(self, pod: Pod, node_info: NodeInfo, by: int) -> None:
         """A pod comes to a node (+1) or leaves it (-1)."""
-        kin = self._kin(pod)
-        kin.change(site.name, by)
-        for count in kin.counts:
-            count.change(site, by)
+        family = self._family(pod)
+        family.change(node_info.name, by)
+        for count in family.counts:
+            count.change(node_info, by)
 
-    def _kin(self, pod: Pod) -> PodFamily:
+    def _family(self, pod: Pod) -> PodFamily:
         key = family_key(pod)
-        return self._kins.get(key) or self._new_kin(key, family_of(pod))
+        return self._kins.get(key) or self._new_family(key, family_of(pod))
 
-    def _new_kin(self, key: FamilyKey, family: Family) -> PodFamily:
-        kin = self._kins[key] = PodFamily(family)
-        kin.counts += self._repellents_of(kin)
-        kin.counts += [count for count in self._counts if count.includes(kin)]
-        return kin
+    def _new_family(self, key: FamilyKey, family: Family) -> PodFamily:
+        pod_family = self._kins[key] = PodFamily(family)
+        pod_family.counts += self._repellents_of(pod_family)
+        pod_family.counts += [count for count in self._counts if count.includes(pod_family)]
+        return pod_family
 
-    def _repellents_of(self, kin: PodFamily) -> list[Repellent]:
-        return [self._repellent(term, kin.namespace) for term in repelling_terms(kin.spec)]
+    def _repellents_of(self, family: PodFamily) -> list[Repellent]:
+        return [self._repellent(term, family.namespace) for term in repelling_terms(family.spec)]
 
     def _repellent(self, term: PodAffinityTerm, namespace: str) -> Repellent:
         key = (namespace, _ENCODE(term))
@@ -215,13 +215,13 @@ class PodCounts:
                 question.meet(known)
         return known
 
-    def _fill(self, counts: Sequence[Count], kin: PodFamily) -> None:
+    def _fill(self, counts: Sequence[Count], family: PodFamily) -> None:
         if not counts:
             return
-        for name, number in kin.by_node.items():
-            site = self._place.site(name)
+        for name, number in family.by_node.items():
+            node_info = self._place.node_info(name)
             for count in counts:
-                count.change(site, number)
+                count.change(node_info, number)
 
 
 def add(counts: dict[K, int], key: K, by: int) -> None:

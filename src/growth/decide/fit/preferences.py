@@ -22,55 +22,55 @@ Grief = Callable[[NodeInfo], int]
 """The weight of what is not met at a node."""
 
 
-def grief(stage: SimulatedCluster, pod: Pod, node_name: str) -> int:
+def grief(simulated: SimulatedCluster, pod: Pod, node_name: str) -> int:
     """The weights of all wishes of the pod that this node does not meet; 0 if it meets all, or there are none."""
-    site = stage.site(node_name)
-    return sum(each(site) for each in prepare(stage, pod))
+    node_info = simulated.node_info(node_name)
+    return sum(each(node_info) for each in prepare(simulated, pod))
 
 
-def prepare(stage: SimulatedCluster, pod: Pod) -> tuple[Grief, ...]:
+def prepare(simulated: SimulatedCluster, pod: Pod) -> tuple[Grief, ...]:
     """What to ask of each node, for pods of these labels, namespace, spec and keys."""
     key = (id(pod.spec), id(pod.metadata.labels), pod.metadata.namespace, pod.keys)
-    known = stage.wishes.get(key)
+    known = simulated.wishes.get(key)
     if known is None:
-        known = stage.wishes[key] = (pod, tuple(_griefs(stage, pod)))
+        known = simulated.wishes[key] = (pod, tuple(_griefs(simulated, pod)))
     return known[1]
 
 
-def _griefs(stage: SimulatedCluster, pod: Pod) -> list[Grief]:
+def _griefs(simulated: SimulatedCluster, pod: Pod) -> list[Grief]:
     found: list[Grief] = [_taints(pod)]
     affinity = pod.spec.affinity
     if affinity is not None and affinity.node_affinity is not None:
         found += [_label(wish.preference, wish.weight) for wish in affinity.node_affinity.preferred]
     if affinity is not None and affinity.pod_affinity is not None:
-        found += [_neighbour(stage, pod, wish, wanted=True) for wish in affinity.pod_affinity.preferred]
+        found += [_neighbour(simulated, pod, wish, wanted=True) for wish in affinity.pod_affinity.preferred]
     if affinity is not None and affinity.pod_anti_affinity is not None:
-        found += [_neighbour(stage, pod, wish, wanted=False) for wish in affinity.pod_anti_affinity.preferred]
+        found += [_neighbour(simulated, pod, wish, wanted=False) for wish in affinity.pod_anti_affinity.preferred]
     if pod.spec.topology_spread_constraints:
-        found += [_evenness(excess) for excess in topology_spread.prepare_wishes(stage.crowd, pod)]
+        found += [_evenness(excess) for excess in topology_spread.prepare_wishes(simulated.counts, pod)]
     return found
 
 
 def _label(term: NodeSelectorTerm, weight: int) -> Grief:
-    return lambda site: 0 if term.matches(site.labels, site.name) else weight
+    return lambda node_info: 0 if term.matches(node_info.labels, node_info.name) else weight
 
 
-def _neighbour(stage: SimulatedCluster, pod: Pod, wish: WeightedPodAffinityTerm, *, wanted: bool) -> Grief:
-    is_present = inter_pod_affinity.presence(stage, pod, wish.pod_affinity_term)
-    return lambda site: 0 if is_present(site) is wanted else wish.weight
+def _neighbour(simulated: SimulatedCluster, pod: Pod, wish: WeightedPodAffinityTerm, *, wanted: bool) -> Grief:
+    is_present = inter_pod_affinity.presence(simulated, pod, wish.pod_affinity_term)
+    return lambda node_info: 0 if is_present(node_info) is wanted else wish.weight
 
 
 def _evenness(excess: Callable[[NodeInfo], int]) -> Grief:
-    return lambda site: FULL_WEIGHT * excess(site)
+    return lambda node_info: FULL_WEIGHT * excess(node_info)
 
 
 def _taints(pod: Pod) -> Grief:
     tolerations = pod.spec.tolerations
 
-    def unwelcome(site: NodeInfo) -> int:
+    def unwelcome(node_info: NodeInfo) -> int:
         return FULL_WEIGHT * sum(
             taint.effect == PREFER_NO_SCHEDULE and not any(tolerates(each, taint) for each in tolerations)
-            for taint in site.node.spec.taints
+            for taint in node_info.node.spec.taints
         )
 
     return unwelcome

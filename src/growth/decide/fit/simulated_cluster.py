@@ -45,7 +45,7 @@ class SimulatedCluster:
         self._held: dict[str, Requests] = {}  # by uid, of pods that were placed here
         self._is_indexed = False  # whether _where knows the snapshot's pods, too
         self._requests: dict[int, tuple[Pod, Requests]] = {}  # by the spec's identity, of specs new to the snapshot
-        self._crowd: PodCounts | None = None
+        self._counts: PodCounts | None = None
         self._touched: set[str] = set()  # nodes whose pods changed before there was a crowd to tell
         self._has_repellents: bool | None = None
         self._shelf: VolumeState | None = None
@@ -60,7 +60,7 @@ class SimulatedCluster:
     @staticmethod
     def copy_of(snapshot: Snapshot) -> "SimulatedCluster":
         """The same on a copy of its own, which outlives the step: for work on a thread."""
-        stage = SimulatedCluster(
+        simulated = SimulatedCluster(
             msgspec.structs.replace(
                 snapshot,
                 nodes=dict(snapshot.nodes),
@@ -76,8 +76,8 @@ class SimulatedCluster:
                 tables={kind: _copy_of(table) for kind, table in snapshot.tables.items()},
             )
         )
-        stage._has_repellents = _has_repellents(snapshot)
-        return stage
+        simulated._has_repellents = _has_repellents(snapshot)
+        return simulated
 
     # Looking
 
@@ -86,17 +86,17 @@ class SimulatedCluster:
         """All nodes, those that were added included, by name."""
         return self.snapshot.nodes if self._nodes is None else self._nodes
 
-    def site(self, name: str) -> NodeInfo:
+    def node_info(self, name: str) -> NodeInfo:
         """One node with its pods; raises KeyError for a node that is not on the stage."""
-        site = self._sites.get(name)
-        if site is None:
+        info = self._sites.get(name)
+        if info is None:
             pods = self.snapshot.pods_by_node.get(name, {})
-            site = self._sites[name] = NodeInfo(self.nodes[name], self.snapshot.room.free(name), pods)
-        return site
+            info = self._sites[name] = NodeInfo(self.nodes[name], self.snapshot.room.free(name), pods)
+        return info
 
     def sites(self) -> Iterable[NodeInfo]:
         """Every node with its pods."""
-        return map(self.site, self.nodes)
+        return map(self.node_info, self.nodes)
 
     @property
     def known_sites(self) -> Mapping[str, NodeInfo]:
@@ -107,8 +107,8 @@ class SimulatedCluster:
         """The pods of every node that has any, without looking at the nodes."""
         here, nobody = self._sites, dict[str, Pod]()
         for name in self.nodes:
-            site = here.get(name)
-            pods = self.snapshot.pods_by_node.get(name, nobody) if site is None else site.pods
+            node_info = here.get(name)
+            pods = self.snapshot.pods_by_node.get(name, nobody) if node_info is None else node_info.pods
             if pods:
                 yield name, pods
 
@@ -123,12 +123,12 @@ class SimulatedCluster:
         """
         counted, nobody = self.snapshot.pods_by_node, dict[str, Pod]()
         for name in sorted(self._touched | (counted.keys() - self.snapshot.nodes.keys())):
-            here = self.site(name).pods if name in self.nodes else nobody
+            here = self.node_info(name).pods if name in self.nodes else nobody
             yield name, counted.get(name, nobody).values(), here.values()
 
-    def drivers_on(self, site: NodeInfo) -> CsiNode | None:
+    def drivers_on(self, node_info: NodeInfo) -> CsiNode | None:
         """What storage drivers say of a node, or what its siblings' drivers make us expect of one that is coming."""
-        return site.planned_drivers if site.is_planned else self.get(CSI_NODES, site.name)
+        return node_info.planned_drivers if node_info.is_planned else self.get(CSI_NODES, node_info.name)
 
     def node_of(self, uid: str) -> str | None:
         """Where a pod is on this stage."""
@@ -163,11 +163,11 @@ class SimulatedCluster:
         return () if table is None else table.values()
 
     @property
-    def crowd(self) -> PodCounts:
+    def counts(self) -> PodCounts:
         """The pods as selectors see them; made when first needed."""
-        if self._crowd is None:
-            self._crowd = PodCounts(self)
-        return self._crowd
+        if self._counts is None:
+            self._counts = PodCounts(self)
+        return self._counts
 
     @property
     def has_repellents(self) -> bool:
@@ -206,78 +206,78 @@ class SimulatedCluster:
         name = node.metadata.name
         if name in self.nodes:
             raise ValueError(f"node {name} is on the stage already")
-        site = NodeInfo(
+        node_info = NodeInfo(
             node, dict(amounts_from(node.status.allocatable)), {}, is_planned=True, planned_drivers=csi_node
         )
-        self._open(site)
-        self._journal.append(lambda: self._close(site))
+        self._open(node_info)
+        self._journal.append(lambda: self._close(node_info))
         for pod in daemon_pods:
             self.place(pod, name)
 
     def remove_node(self, name: str) -> None:
         """A node goes, and its pods with it."""
-        site = self.site(name)
-        if self._crowd is None and not any(pod.spec.volumes for pod in site.pods.values()):
-            self._remove_whole(site)
+        node_info = self.node_info(name)
+        if self._counts is None and not any(pod.spec.volumes for pod in node_info.pods.values()):
+            self._remove_whole(node_info)
             return
-        for uid in list(site.pods):
+        for uid in list(node_info.pods):
             self.remove(uid, name)
-        self._close(site)
-        self._journal.append(lambda: self._open(site))
+        self._close(node_info)
+        self._journal.append(lambda: self._open(node_info))
 
-    def _remove_whole(self, site: NodeInfo) -> None:
+    def _remove_whole(self, node_info: NodeInfo) -> None:
         """A node goes whose pods nobody counts: it stays as it is, out of sight, and comes back as it was.
 
         Whoever asks what all nodes would cost today takes thousands of them away, and puts them back.
         """
-        uids, here = site.pods.keys(), self._held
+        uids, here = node_info.pods.keys(), self._held
         held = {uid: here.pop(uid) for uid in uids if uid in here}
         self._where.update(dict.fromkeys(uids, ""))
-        self._touched.add(site.name)
-        self._close(site)
-        self._journal.append(partial(self._bring_back, site, held))
+        self._touched.add(node_info.name)
+        self._close(node_info)
+        self._journal.append(partial(self._bring_back, node_info, held))
 
-    def _bring_back(self, site: NodeInfo, held: dict[str, Requests]) -> None:
-        self._open(site)
-        self._where.update(dict.fromkeys(site.pods, site.name))
+    def _bring_back(self, node_info: NodeInfo, held: dict[str, Requests]) -> None:
+        self._open(node_info)
+        self._where.update(dict.fromkeys(node_info.pods, node_info.name))
         self._held.update(held)
-        self._touched.add(site.name)
-        if self._crowd is not None:  # somebody began to count meanwhile
-            for pod in site.pods.values():
-                self._crowd.change(pod, site, +1)
+        self._touched.add(node_info.name)
+        if self._counts is not None:  # somebody began to count meanwhile
+            for pod in node_info.pods.values():
+                self._counts.change(pod, node_info, +1)
 
     def change_node(self, node: Node) -> None:
         """A node is (or will be) different from what the snapshot shows; its pods stay on it."""
-        old = self.site(node.metadata.name)
+        old = self.node_info(node.metadata.name)
         pods = list(old.pods.values())
         self.remove_node(old.name)
         free = dict(amounts_from(node.status.allocatable))
-        site = NodeInfo(node, free, {}, is_planned=old.is_planned, planned_drivers=old.planned_drivers)
-        self._open(site)
-        self._journal.append(lambda: self._close(site))
+        node_info = NodeInfo(node, free, {}, is_planned=old.is_planned, planned_drivers=old.planned_drivers)
+        self._open(node_info)
+        self._journal.append(lambda: self._close(node_info))
         for pod in pods:
             requests = requests_on_node(pod, self.requests(pod))
-            self._put(pod, site, requests)
-            self._journal.append(partial(self._take, pod, site, requests))
+            self._put(pod, node_info, requests)
+            self._journal.append(partial(self._take, pod, node_info, requests))
 
     def place(self, pod: Pod, node_name: str) -> None:
         """The pod goes to this node, whether it fits or not."""
-        site, requests = self.site(node_name), self.requests(pod)
-        if pod.metadata.uid in site.pods:
+        node_info, requests = self.node_info(node_name), self.requests(pod)
+        if pod.metadata.uid in node_info.pods:
             raise ValueError(f"pod {pod.metadata.namespace}/{pod.metadata.name} is on node {node_name} already")
-        self._put(pod, site, requests)
-        self._journal.append(lambda: self._take(pod, site, requests))
+        self._put(pod, node_info, requests)
+        self._journal.append(lambda: self._take(pod, node_info, requests))
 
     def remove(self, uid: str, node_name: str = "") -> None:
         """The pod leaves its node; naming the node spares a search among all pods."""
         name = node_name or self.node_of(uid)
         if name is None:
             raise KeyError(uid)
-        site = self.site(name)
-        pod = site.pods[uid]
+        node_info = self.node_info(name)
+        pod = node_info.pods[uid]
         requests = self._held.get(uid) or requests_on_node(pod, self.requests(pod))
-        self._take(pod, site, requests)
-        self._journal.append(lambda: self._put(pod, site, requests))
+        self._take(pod, node_info, requests)
+        self._journal.append(lambda: self._put(pod, node_info, requests))
 
     def mark(self) -> int:
         """The present state, to come back to."""
@@ -288,46 +288,46 @@ class SimulatedCluster:
         while len(self._journal) > mark:
             self._journal.pop()()
 
-    def _open(self, site: NodeInfo) -> None:
+    def _open(self, node_info: NodeInfo) -> None:
         if self._nodes is None:
             self._nodes = dict(self.snapshot.nodes)
-        self._nodes[site.name] = site.node
-        self._sites[site.name] = site
-        if self._crowd is not None:
-            self._crowd.open(site)
+        self._nodes[node_info.name] = node_info.node
+        self._sites[node_info.name] = node_info
+        if self._counts is not None:
+            self._counts.open(node_info)
 
-    def _close(self, site: NodeInfo) -> None:
-        if self._crowd is not None:
-            self._crowd.close(site)
+    def _close(self, node_info: NodeInfo) -> None:
+        if self._counts is not None:
+            self._counts.close(node_info)
         if self._nodes is None:
             self._nodes = dict(self.snapshot.nodes)
-        del self._nodes[site.name], self._sites[site.name]
+        del self._nodes[node_info.name], self._sites[node_info.name]
 
-    def _put(self, pod: Pod, site: NodeInfo, requests: Requests) -> None:
+    def _put(self, pod: Pod, node_info: NodeInfo, requests: Requests) -> None:
         if pod.spec.volumes:
-            bindings = bind(self, unbound_claims(self, pod), site)
+            bindings = bind(self, unbound_claims(self, pod), node_info)
             self.shelf.put(pod, [] if isinstance(bindings, FilterRefusal) else bindings)
-        site.put(pod, requests)
-        self._where[pod.metadata.uid] = site.name
+        node_info.put(pod, requests)
+        self._where[pod.metadata.uid] = node_info.name
         self._held[pod.metadata.uid] = requests
-        if self._crowd is not None:
-            self._crowd.change(pod, site, +1)
+        if self._counts is not None:
+            self._counts.change(pod, node_info, +1)
         else:
-            self._touched.add(site.name)
+            self._touched.add(node_info.name)
         if not self._has_repellents and repelling_terms(pod.spec):
             self._has_repellents = True
             self.prepared.clear()
 
-    def _take(self, pod: Pod, site: NodeInfo, requests: Requests) -> None:
+    def _take(self, pod: Pod, node_info: NodeInfo, requests: Requests) -> None:
         if pod.spec.volumes:
             self.shelf.take(pod)
-        site.take(pod, requests)
+        node_info.take(pod, requests)
         self._where[pod.metadata.uid] = ""
         self._held.pop(pod.metadata.uid, None)
-        if self._crowd is not None:
-            self._crowd.change(pod, site, -1)
+        if self._counts is not None:
+            self._counts.change(pod, node_info, -1)
         else:
-            self._touched.add(site.name)
+            self._touched.add(node_info.name)
 
 
 def _has_repellents(snapshot: Snapshot) -> bool:

@@ -22,8 +22,8 @@ def prepare_unschedulable(spec: PodSpec) -> Check | None:
     if any(tolerates(toleration, CORDON) for toleration in spec.tolerations):
         return None
 
-    def check(site: NodeInfo) -> FilterRefusal | None:
-        return _CORDONED if site.node.spec.unschedulable else None
+    def check(node_info: NodeInfo) -> FilterRefusal | None:
+        return _CORDONED if node_info.node.spec.unschedulable else None
 
     return check
 
@@ -34,10 +34,10 @@ def prepare(tolerations: Sequence[Toleration]) -> Check:
     Who asks for a single pod asks with its keys (``starting.tolerations_of``), who asks for many with the spec's alone.
     """
 
-    def check(site: NodeInfo) -> FilterRefusal | None:
-        if not site.blocking_taints:
+    def check(node_info: NodeInfo) -> FilterRefusal | None:
+        if not node_info.blocking_taints:
             return None
-        taint = untolerated(site.blocking_taints, tolerations)
+        taint = untolerated(node_info.blocking_taints, tolerations)
         if taint is None:
             return None
         return FilterRefusal(FILTER, f"does not tolerate the node's taint {taint}", is_permanent=True)

@@ -42,17 +42,17 @@ class TemplateNode(msgspec.Struct, frozen=True):
     daemon_pods: tuple[Pod, ...]
     csi_node: CsiNode | None = None
 
-    def enter(self, stage: SimulatedCluster) -> None:
+    def enter(self, simulated: SimulatedCluster) -> None:
         """Put it on a stage."""
-        stage.add_node(self.node, self.daemon_pods, csi_node=self.csi_node)
+        simulated.add_node(self.node, self.daemon_pods, csi_node=self.csi_node)
 
 
 class TemplateNodes:
     """Makes such nodes for one cluster; what nodes of one kind have in common is worked out once."""
 
-    def __init__(self, stage: SimulatedCluster) -> None:
-        self._daemons = DaemonSets.of(stage)
-        self._siblings = _drivers_by_type(stage)
+    def __init__(self, simulated: SimulatedCluster) -> None:
+        self._daemons = DaemonSets.of(simulated)
+        self._siblings = _drivers_by_type(simulated)
 
     def make(self, name: str, pool: NodePool, offering: Offering) -> TemplateNode:
         """The node of this name, from this offering in this pool."""
@@ -105,11 +105,11 @@ def settled(node: Node, pool: NodePool | None = None) -> Node:
     return msgspec.structs.replace(node, spec=msgspec.structs.replace(node.spec, taints=taints))
 
 
-def _drivers_by_type(stage: SimulatedCluster) -> Mapping[tuple[str, str], CsiNode]:
+def _drivers_by_type(simulated: SimulatedCluster) -> Mapping[tuple[str, str], CsiNode]:
     """The drivers of one living node of each kind, the one whose name comes first."""
     found: dict[tuple[str, str], CsiNode] = {}
-    for csi_node in sorted(stage.all(CSI_NODES), key=lambda known: known.metadata.name):
-        node = stage.nodes.get(csi_node.metadata.name)
+    for csi_node in sorted(simulated.all(CSI_NODES), key=lambda known: known.metadata.name):
+        node = simulated.nodes.get(csi_node.metadata.name)
         if node is None or not csi_node.spec.drivers:
             continue
         for key in (OFFERING, INSTANCE_TYPE):

@@ -32,17 +32,17 @@ def hard_constraints(pod: Pod) -> tuple[TopologySpreadConstraint, ...]:
     return tuple(wish for wish in pod.spec.topology_spread_constraints if wish.when_unsatisfiable == HARD)
 
 
-def prepare(crowd: PodCounts, pod: Pod) -> Check | None:
+def prepare(counts: PodCounts, pod: Pod) -> Check | None:
     """The check for pods of these labels, namespace, spec and keys; None without hard constraints."""
     constraints = hard_constraints(pod)
     if not constraints:
         return None
     keys = tuple(constraint.topology_key for constraint in constraints)
-    limits = [_Limit(crowd, pod, constraint, keys) for constraint in constraints]
+    limits = [_Limit(counts, pod, constraint, keys) for constraint in constraints]
 
-    def check(site: NodeInfo) -> FilterRefusal | None:
+    def check(node_info: NodeInfo) -> FilterRefusal | None:
         for limit in limits:
-            misfit = limit.misfit(site)
+            misfit = limit.misfit(node_info)
             if misfit is not None:
                 return misfit
         return None
@@ -50,14 +50,14 @@ def prepare(crowd: PodCounts, pod: Pod) -> Check | None:
     return check
 
 
-def prepare_wishes(crowd: PodCounts, pod: Pod) -> list[Callable[[NodeInfo], int]]:
+def prepare_wishes(counts: PodCounts, pod: Pod) -> list[Callable[[NodeInfo], int]]:
     """For each soft constraint, by how many pods a node would exceed the skew that is wished for."""
     wishes = [wish for wish in pod.spec.topology_spread_constraints if wish.when_unsatisfiable != HARD]
     keys = tuple(wish.topology_key for wish in wishes)
-    return [_Limit(crowd, pod, wish, keys).excess for wish in wishes]
+    return [_Limit(counts, pod, wish, keys).excess for wish in wishes]
 
 
-def crowded_out(crowd: PodCounts, pod: Pod, nominated: Sequence[Pod], site: NodeInfo) -> FilterRefusal | None:
+def crowded_out(counts: PodCounts, pod: Pod, nominated: Sequence[Pod], node_info: NodeInfo) -> FilterRefusal | None:
     """What a selector that asks for nothing makes of pods that are nominated to the node: these alone it counts.
 
     The scheduler counts those that are there from scratch, where such a selector counts nobody, and adds those that are
@@ -69,7 +69,7 @@ def crowded_out(crowd: PodCounts, pod: Pod, nominated: Sequence[Pod], site: Node
     for constraint in constraints:
         selector = effective_selector(constraint, pod)
         if selector is not None and is_empty(selector):
-            misfit = _Limit(crowd, pod, constraint, keys).misfit(site, count)
+            misfit = _Limit(counts, pod, constraint, keys).misfit(node_info, count)
             if misfit is not None:
                 return misfit
     return None
@@ -78,7 +78,9 @@ def crowded_out(crowd: PodCounts, pod: Pod, nominated: Sequence[Pod], site: Node
 class _Limit:
     """One constraint of one kind of pod."""
 
-    def __init__(self, crowd: PodCounts, pod: Pod, constraint: TopologySpreadConstraint, keys: tuple[str, ...]) -> None:
+    def __init__(
+        self, counts: PodCounts, pod: Pod, constraint: TopologySpreadConstraint, keys: tuple[str, ...]
+    ) -> None:
         selector = effective_selector(constraint, pod)
         scope = _Scope(
             pod.metadata.namespace,
@@ -89,22 +91,22 @@ class _Limit:
             node_affinity.required_affinity(pod.spec) if constraint.node_affinity_policy == "Honor" else None,
             tolerations_of(pod) if constraint.node_taints_policy == "Honor" else None,
         )
-        self._domains = crowd.shared(scope, lambda: _follow(crowd, scope))
+        self._domains = counts.shared(scope, lambda: _follow(counts, scope))
         self._itself = 1 if selects(selector, pod.metadata.labels) else 0
         self._key = constraint.topology_key
         self._max_skew = constraint.max_skew
         self._min_domains = constraint.min_domains or 1
 
-    def excess(self, site: NodeInfo) -> int:
+    def excess(self, node_info: NodeInfo) -> int:
         """By how many pods the skew would be too large; 1 on a node that is in no domain."""
-        value = site.labels.get(self._key)
+        value = node_info.labels.get(self._key)
         if value is None:
             return 1
         return max(0, self._domains.pods.get(value, 0) + self._itself - self._domains.least - self._max_skew)
 
-    def misfit(self, site: NodeInfo, more: int = 0) -> FilterRefusal | None:
+    def misfit(self, node_info: NodeInfo, more: int = 0) -> FilterRefusal | None:
         """Why the node would make the skew too large, if it would: with so many more pods than are counted there."""
-        value = site.labels.get(self._key)
+        value = node_info.labels.get(self._key)
         if value is None:
             reason = f"spreads over {self._key}, a label that the node does not have"
             return FilterRefusal(FILTER, reason, is_permanent=True)
@@ -136,9 +138,9 @@ class _Scope(msgspec.Struct, frozen=True):
     tolerations: tuple[Toleration, ...] | None
 
 
-def _follow(crowd: PodCounts, scope: _Scope) -> "_Domains":
+def _follow(counts: PodCounts, scope: _Scope) -> "_Domains":
     domains = _Domains(scope)
-    crowd.follow_domains(domains)
+    counts.follow_domains(domains)
     return domains
 
 
@@ -159,26 +161,26 @@ class _Domains:
         self.pods: dict[str, int] = {}  # in each domain, zeros too
         self.least = 0
 
-    def includes(self, kin: PodFamily) -> bool:
+    def includes(self, family: PodFamily) -> bool:
         return (
             not self._counts_nobody
-            and not kin.is_leaving
-            and kin.namespace == self._namespace
-            and selects(self._selector, kin.labels)
+            and not family.is_terminating
+            and family.namespace == self._namespace
+            and selects(self._selector, family.labels)
         )
 
-    def open(self, site: NodeInfo) -> None:
-        if not self._is_eligible(site):
+    def open(self, node_info: NodeInfo) -> None:
+        if not self._is_eligible(node_info):
             return
-        value = self._domain_of[site.name] = site.labels[self._key]
+        value = self._domain_of[node_info.name] = node_info.labels[self._key]
         nodes = self._nodes[value] = self._nodes.get(value, 0) + 1
         if nodes == 1:
             self.pods[value] = 0
             self._levels[0] = self._levels.get(0, 0) + 1
             self.least = 0
 
-    def close(self, site: NodeInfo) -> None:
-        value = self._domain_of.pop(site.name, None)
+    def close(self, node_info: NodeInfo) -> None:
+        value = self._domain_of.pop(node_info.name, None)
         if value is None:
             return
         self._nodes[value] -= 1
@@ -187,8 +189,8 @@ class _Domains:
             self._leave_level(self.pods.pop(value))
             self.least = min(self._levels, default=0)
 
-    def change(self, site: NodeInfo, by: int) -> None:
-        value = self._domain_of.get(site.name)
+    def change(self, node_info: NodeInfo, by: int) -> None:
+        value = self._domain_of.get(node_info.name)
         if value is None:
             return
         before = self.pods[value]
@@ -206,16 +208,16 @@ class _Domains:
         if not self._levels[level]:
             del self._levels[level]
 
-    def _is_eligible(self, site: NodeInfo) -> bool:
-        labels = site.labels
+    def _is_eligible(self, node_info: NodeInfo) -> bool:
+        labels = node_info.labels
         for key in self._keys:
             if key not in labels:
                 return False
-        if self._matches is not None and not self._matches(labels, site.name):
+        if self._matches is not None and not self._matches(labels, node_info.name):
             return False
-        if self._tolerations is None or not site.blocking_taints:
+        if self._tolerations is None or not node_info.blocking_taints:
             return True
-        return untolerated(site.blocking_taints, self._tolerations) is None
+        return untolerated(node_info.blocking_taints, self._tolerations) is None
 
 
 def effective_selector(constraint: TopologySpreadConstraint, pod: Pod) -> LabelSelector | None:

@@ -49,87 +49,87 @@ class Binding(msgspec.Struct, frozen=True):
         """The claim's namespace and name."""
         return _key(self.claim)
 
-    def misfit(self, site: NodeInfo) -> FilterRefusal | None:
+    def misfit(self, node_info: NodeInfo) -> FilterRefusal | None:
         """Whether another pod with the same claim can go to this node."""
         if self.volume is not None:
-            is_near = is_reachable(self.volume, site)
+            is_near = is_reachable(self.volume, node_info)
         else:
-            is_near = site.name == self.node or not set(self.claim.spec.access_modes) <= _ONE_NODE
+            is_near = node_info.name == self.node or not set(self.claim.spec.access_modes) <= _ONE_NODE
         return None if is_near else _no(f"another pod takes the claim {self.claim.metadata.name} to {self.node}")
 
 
-def prepare(stage: "SimulatedCluster", pod: Pod) -> Check | None:
+def prepare(simulated: "SimulatedCluster", pod: Pod) -> Check | None:
     """The check for pods with claims; None for all others."""
-    claims = sort_claims(stage, pod)
+    claims = sort_claims(simulated, pod)
     if isinstance(claims, FilterRefusal) or not (claims.bound or claims.unbound):
         return None  # the pod has none, or is refused before any node is looked at
-    volumes = [stage.get(PERSISTENT_VOLUMES, claim.spec.volume_name) for claim in claims.bound]
+    volumes = [simulated.get(PERSISTENT_VOLUMES, claim.spec.volume_name) for claim in claims.bound]
     waiting = claims.unbound
 
-    def check(site: NodeInfo) -> FilterRefusal | None:
+    def check(node_info: NodeInfo) -> FilterRefusal | None:
         for volume, claim in zip(volumes, claims.bound, strict=True):
             if volume is None:
                 return _no(f"the volume {claim.spec.volume_name} of its claim does not exist")
-            if not is_reachable(volume, site):
+            if not is_reachable(volume, node_info):
                 return _no(f"its volume {volume.metadata.name} cannot be reached from the node")
         if not waiting:
             return None
-        found = bind(stage, waiting, site)
+        found = bind(simulated, waiting, node_info)
         return found if isinstance(found, FilterRefusal) else None
 
     return check
 
 
-def is_reachable(volume: PersistentVolume, site: NodeInfo) -> bool:
+def is_reachable(volume: PersistentVolume, node_info: NodeInfo) -> bool:
     """Whether a volume's node affinity matches the node, by labels."""
     affinity = volume.spec.node_affinity
-    return affinity is None or affinity.required is None or affinity.required.matches(site.labels)
+    return affinity is None or affinity.required is None or affinity.required.matches(node_info.labels)
 
 
 def bind(
-    stage: "SimulatedCluster", claims: Iterable[PersistentVolumeClaim], site: NodeInfo
+    simulated: "SimulatedCluster", claims: Iterable[PersistentVolumeClaim], node_info: NodeInfo
 ) -> "list[Binding] | FilterRefusal":
     """A volume for each claim on this node, or why there is none for one of them."""
     to_match: list[PersistentVolumeClaim] = []
     to_provision: list[PersistentVolumeClaim] = []
     bindings: list[Binding] = []
     for claim in claims:
-        planned = stage.shelf.binding_of(_key(claim))
-        selected = claim.metadata.annotations.get(_SELECTED_NODE, site.name)
+        planned = simulated.shelf.binding_of(_key(claim))
+        selected = claim.metadata.annotations.get(_SELECTED_NODE, node_info.name)
         if planned is not None:
-            misfit = planned.misfit(site)
+            misfit = planned.misfit(node_info)
             if misfit is not None:
                 return misfit
             bindings.append(planned)
-        elif selected != site.name:
+        elif selected != node_info.name:
             return _no(f"the volume of its claim {claim.metadata.name} is being made for the node {selected}")
         else:
             (to_provision if _SELECTED_NODE in claim.metadata.annotations else to_match).append(claim)
     taken: set[str] = set()
     for claim in sorted(to_match, key=_requested):
-        volume = _smallest(stage, claim, site, taken)
+        volume = _smallest(simulated, claim, node_info, taken)
         if volume is None:
             to_provision.append(claim)
         else:
             taken.add(volume.metadata.name)
-            bindings.append(Binding(claim, volume, site.name))
+            bindings.append(Binding(claim, volume, node_info.name))
     for claim in to_provision:
-        misfit = _why_not_provisioned(stage, claim, site)
+        misfit = _why_not_provisioned(simulated, claim, node_info)
         if misfit is not None:
             return misfit
-        bindings.append(Binding(claim, None, site.name))
+        bindings.append(Binding(claim, None, node_info.name))
     return bindings
 
 
 def _smallest(
-    stage: "SimulatedCluster", claim: PersistentVolumeClaim, site: NodeInfo, taken: Collection[str]
+    simulated: "SimulatedCluster", claim: PersistentVolumeClaim, node_info: NodeInfo, taken: Collection[str]
 ) -> PersistentVolume | None:
     """The volume that the scheduler would take for a claim, as it chooses it."""
     best: PersistentVolume | None = None
     wanted_class, requested = class_name(claim), _requested(claim)
-    for volume in stage.shelf.volumes_of(wanted_class):
+    for volume in simulated.shelf.volumes_of(wanted_class):
         spec, name = volume.spec, volume.metadata.name
-        if name in taken or stage.shelf.is_taken(name):
+        if name in taken or simulated.shelf.is_taken(name):
             continue
         is_reserved = _is_reserved_for(volume, claim)
         if spec.claim_ref is not None and not is_reserved:
@@ -142,11 +142,11 @@ def _smallest(
         ):
             continue
         if is_reserved:
-            return volume if is_reachable(volume, site) else None
+            return volume if is_reachable(volume, node_info) else None
         if (
             volume.status.phase != "Available"
             or (claim.spec.selector is not None and not claim.spec.selector.matches(volume.metadata.labels))
-            or not is_reachable(volume, site)
+            or not is_reachable(volume, node_info)
             or not set(claim.spec.access_modes) <= set(spec.access_modes)
         ):
             continue
@@ -156,44 +156,46 @@ def _smallest(
 
 
 def _why_not_provisioned(
-    stage: "SimulatedCluster", claim: PersistentVolumeClaim, site: NodeInfo
+    simulated: "SimulatedCluster", claim: PersistentVolumeClaim, node_info: NodeInfo
 ) -> FilterRefusal | None:
-    name, storage = claim.metadata.name, class_of(stage, claim)
+    name, storage = claim.metadata.name, class_of(simulated, claim)
     if storage is None or storage.provisioner in ("", _NO_PROVISIONER):
         return _no(f"no free volume suits its claim {name} here, and class {class_name(claim)} makes none")
-    if not _is_allowed(storage, site):
+    if not _is_allowed(storage, node_info):
         return _no(f"class {storage.metadata.name} of its claim {name} makes no volumes in the node's topology")
-    if not _has_room(stage, claim, storage, site):
+    if not _has_room(simulated, claim, storage, node_info):
         size = formatting.size(value(claim.spec.resources.requests["storage"]))
         return _no(f"{storage.provisioner} has no room of {size} for its claim {name} here")
     return None
 
 
-def _is_allowed(storage: StorageClass, site: NodeInfo) -> bool:
+def _is_allowed(storage: StorageClass, node_info: NodeInfo) -> bool:
     if not storage.allowed_topologies:
         return True
     return any(
         term.match_label_expressions
-        and all(site.labels.get(wanted.key) in wanted.values for wanted in term.match_label_expressions)
+        and all(node_info.labels.get(wanted.key) in wanted.values for wanted in term.match_label_expressions)
         for term in storage.allowed_topologies
     )
 
 
-def _has_room(stage: "SimulatedCluster", claim: PersistentVolumeClaim, storage: StorageClass, site: NodeInfo) -> bool:
+def _has_room(
+    simulated: "SimulatedCluster", claim: PersistentVolumeClaim, storage: StorageClass, node_info: NodeInfo
+) -> bool:
     text = claim.spec.resources.requests.get("storage")
-    driver = stage.get(CSI_DRIVERS, storage.provisioner)
+    driver = simulated.get(CSI_DRIVERS, storage.provisioner)
     if text is None or driver is None or not driver.spec.storage_capacity:
         return True
-    if site.is_planned:
+    if node_info.is_planned:
         return True  # its driver says how much room there is only when the node exists
-    for known in stage.all(CSI_STORAGE_CAPACITIES):
+    for known in simulated.all(CSI_STORAGE_CAPACITIES):
         limit = known.maximum_volume_size or known.capacity
         if (
             known.storage_class_name == storage.metadata.name
             and limit is not None
             and value(limit) >= value(text)
             and known.node_topology is not None
-            and known.node_topology.matches(site.labels)
+            and known.node_topology.matches(node_info.labels)
         ):
             return True
     return False

@@ -64,15 +64,15 @@ def class_name(thing: PersistentVolumeClaim | PersistentVolume) -> str:
     return thing.metadata.annotations.get(_BETA_CLASS, thing.spec.storage_class_name or "")
 
 
-def class_of(stage: "SimulatedCluster", claim: PersistentVolumeClaim) -> StorageClass | None:
+def class_of(simulated: "SimulatedCluster", claim: PersistentVolumeClaim) -> StorageClass | None:
     """The claim's class, if it has one and it exists."""
     name = class_name(claim)
-    return stage.get(STORAGE_CLASSES, name) if name else None
+    return simulated.get(STORAGE_CLASSES, name) if name else None
 
 
-def sort_claims(stage: "SimulatedCluster", pod: Pod) -> "PodClaims | FilterRefusal":
+def sort_claims(simulated: "SimulatedCluster", pod: Pod) -> "PodClaims | FilterRefusal":
     """The claims of a pod, or what is wrong with one of them, in the order in which the scheduler would notice."""
-    found = [(volume, name, _get(stage, pod, name)) for volume, name in named_claims(pod)]
+    found = [(volume, name, _get(simulated, pod, name)) for volume, name in named_claims(pod)]
     for volume, name, claim in found:
         if claim is None and volume.ephemeral is None:
             return FilterRefusal(RESTRICTIONS_FILTER, f"its claim {name} does not exist", is_permanent=True)
@@ -86,34 +86,34 @@ def sort_claims(stage: "SimulatedCluster", pod: Pod) -> "PodClaims | FilterRefus
             return _no(trouble)
         (bound if is_bound(claim) else unbound).append(claim)
     for claim in unbound:
-        trouble = _why_not_by_us(stage, claim)
+        trouble = _why_not_by_us(simulated, claim)
         if trouble:
             return _no(trouble)
     for volume, _, claim in found:
         gone = claim is not None and volume.ephemeral is None and claim.spec.volume_name
-        if gone and stage.get(PERSISTENT_VOLUMES, gone) is None:
+        if gone and simulated.get(PERSISTENT_VOLUMES, gone) is None:
             return FilterRefusal(ZONE_FILTER, f"the volume {gone} of its claim does not exist", is_permanent=True)
     return PodClaims(tuple(bound), tuple(unbound))
 
 
-def unbound_claims(stage: "SimulatedCluster", pod: Pod) -> tuple[PersistentVolumeClaim, ...]:
+def unbound_claims(simulated: "SimulatedCluster", pod: Pod) -> tuple[PersistentVolumeClaim, ...]:
     """The claims that get their volume by placing this pod."""
-    claims = sort_claims(stage, pod)
+    claims = sort_claims(simulated, pod)
     return () if isinstance(claims, FilterRefusal) else claims.unbound
 
 
-def single_pod_claims(stage: "SimulatedCluster", pod: Pod) -> tuple[tuple[str, str], ...]:
+def single_pod_claims(simulated: "SimulatedCluster", pod: Pod) -> tuple[tuple[str, str], ...]:
     """The pod's claims that only one pod may use at a time; ephemeral ones have no second user."""
     found: list[tuple[str, str]] = []
     for volume, name in named_claims(pod):
-        claim = _get(stage, pod, name) if volume.persistent_volume_claim is not None else None
+        claim = _get(simulated, pod, name) if volume.persistent_volume_claim is not None else None
         if claim is not None and ONE_POD in claim.spec.access_modes:
             found.append((pod.metadata.namespace, name))
     return tuple(found)
 
 
-def _get(stage: "SimulatedCluster", pod: Pod, name: str) -> PersistentVolumeClaim | None:
-    return stage.get(PERSISTENT_VOLUME_CLAIMS, name, pod.metadata.namespace)
+def _get(simulated: "SimulatedCluster", pod: Pod, name: str) -> PersistentVolumeClaim | None:
+    return simulated.get(PERSISTENT_VOLUME_CLAIMS, name, pod.metadata.namespace)
 
 
 def _trouble(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> str:
@@ -127,14 +127,14 @@ def _trouble(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> str:
     return ""
 
 
-def _why_not_by_us(stage: "SimulatedCluster", claim: PersistentVolumeClaim) -> str:
+def _why_not_by_us(simulated: "SimulatedCluster", claim: PersistentVolumeClaim) -> str:
     """Why a claim without volume does not get one by placing the pod; empty if it does."""
     name, wanted = claim.metadata.name, class_name(claim)
     if claim.spec.volume_name:
         return f"its claim {name} asks for the volume {claim.spec.volume_name} and is not bound to it yet"
     if not wanted:
         return f"its claim {name} has no storage class and is not bound"
-    storage = class_of(stage, claim)
+    storage = class_of(simulated, claim)
     if storage is None:
         return f"the storage class {wanted} of its claim {name} does not exist"
     if storage.volume_binding_mode != WAIT:

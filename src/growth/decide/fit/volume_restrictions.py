@@ -15,27 +15,27 @@ from growth.decide.fit.volume_claims import RESTRICTIONS_FILTER, single_pod_clai
 FILTER: Final = RESTRICTIONS_FILTER
 
 
-def prepare(stage: SimulatedCluster, pod: Pod) -> Check | None:
+def prepare(simulated: SimulatedCluster, pod: Pod) -> Check | None:
     """The check for pods with such disks or claims; None for all others."""
     disks = tuple(volume for volume in pod.spec.volumes if volume.is_disk)
-    alone = single_pod_claims(stage, pod)
+    alone = single_pod_claims(simulated, pod)
     if not disks and not alone:
         return None
 
-    def check(site: NodeInfo) -> FilterRefusal | None:
+    def check(node_info: NodeInfo) -> FilterRefusal | None:
         for disk in disks:
-            if any(is_conflict(disk, other) for there in site.pods.values() for other in there.spec.volumes):
+            if any(is_conflict(disk, other) for there in node_info.pods.values() for other in there.spec.volumes):
                 reason = f"its disk {disk.name} is in use by another pod of the node"
                 return FilterRefusal(FILTER, reason, is_permanent=False)
-        return in_use(stage, alone)
+        return in_use(simulated, alone)
 
     return check
 
 
-def in_use(stage: SimulatedCluster, alone: tuple[tuple[str, str], ...]) -> FilterRefusal | None:
+def in_use(simulated: SimulatedCluster, alone: tuple[tuple[str, str], ...]) -> FilterRefusal | None:
     """The first of these claims, for one pod only, that another pod uses."""
     for namespace, name in alone:
-        if stage.shelf.is_in_use((namespace, name)):
+        if simulated.shelf.is_in_use((namespace, name)):
             reason = f"its claim {name} is for one pod only (ReadWriteOncePod) and another pod uses it"
             return FilterRefusal(FILTER, reason, is_permanent=False)
     return None

@@ -27,14 +27,14 @@ _SUCCESSORS: Final = {
 _BETWEEN_ZONES: Final = "__"
 
 
-def prepare(stage: SimulatedCluster, pod: Pod) -> Check | None:
+def prepare(simulated: SimulatedCluster, pod: Pod) -> Check | None:
     """The check for pods with such volumes; None for all others."""
-    places = [place for volume in _volumes(stage, pod) for place in _places(volume)]
+    places = [place for volume in _volumes(simulated, pod) for place in _places(volume)]
     if not places:
         return None
 
-    def check(site: NodeInfo) -> FilterRefusal | None:
-        labels = site.labels
+    def check(node_info: NodeInfo) -> FilterRefusal | None:
+        labels = node_info.labels
         if not any(key in labels for key in _SUCCESSORS):
             return None
         for volume, key, values in places:
@@ -48,13 +48,13 @@ def prepare(stage: SimulatedCluster, pod: Pod) -> Check | None:
     return check
 
 
-def _volumes(stage: SimulatedCluster, pod: Pod) -> list[PersistentVolume]:
+def _volumes(simulated: SimulatedCluster, pod: Pod) -> list[PersistentVolume]:
     found: list[PersistentVolume] = []
     for volume, name in named_claims(pod):
         if volume.persistent_volume_claim is None:
             continue
-        claim = stage.get(PERSISTENT_VOLUME_CLAIMS, name, pod.metadata.namespace)
-        known = stage.get(PERSISTENT_VOLUMES, claim.spec.volume_name) if claim is not None else None
+        claim = simulated.get(PERSISTENT_VOLUME_CLAIMS, name, pod.metadata.namespace)
+        known = simulated.get(PERSISTENT_VOLUMES, claim.spec.volume_name) if claim is not None else None
         if known is not None:
             found.append(known)
     return found

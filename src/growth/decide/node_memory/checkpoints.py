@@ -21,14 +21,14 @@ def follow(look: PagePass, node: Node) -> None:
 
 def _checkpoint(look: PagePass, node: Node) -> bool:
     """Whether what it is now is written down."""
-    memory, memento = look.page.memory, look.policy.memento_of(node, look.now)
+    record, memento = look.page.record, look.policy.memento_of(node, look.now)
     memento = with_removed(memento, (earlier(look, memento),), look.page.removed)
     is_itself = not is_lost(look, node)
-    if memory is not None:
-        is_same_life, is_taken = memento.uid == memory.memento.uid, bool(memory.claimed_by) and is_itself
-        if is_same_life and not memory.is_final and not is_taken and memento.says_the_same_as(memory.memento):
+    if record is not None:
+        is_same_life, is_taken = memento.uid == record.memento.uid, bool(record.claimed_by) and is_itself
+        if is_same_life and not record.is_final and not is_taken and memento.says_the_same_as(record.memento):
             return True
-        if memento.version < memory.memento.version:
+        if memento.version < record.memento.version:
             return False  # somebody saw more than we did, of this life or of the next one
     if is_too_large(memento):
         look.warn_of_size(memento)
@@ -36,7 +36,7 @@ def _checkpoint(look: PagePass, node: Node) -> bool:
     if must_wait(look, memento.uid):
         return False
     # Counted anew once something was written, else a node that never rests would be written down without any.
-    since = f"unsaved since {memory.metadata.resource_version if memory is not None else 0}"
+    since = f"unsaved since {record.metadata.resource_version if record is not None else 0}"
     if _is_urgent(node) or look.has_been(since, look.context.settings.checkpoint_after):
         why = f"node {node.metadata.name} is {len(memento.labels)} labels now"
         look.remember(memento, why, is_final=False, ends_claim=is_itself)
@@ -70,12 +70,12 @@ def _let_go(look: PagePass, node: Node, why: str) -> None:
     look.change_node(node, {"metadata": {"finalizers": others}}, f"let it go: {why}")
 
 
-def forget(look: PagePass, memory: NodeRecord) -> None:
+def forget(look: PagePass, record: NodeRecord) -> None:
     """Drop what is remembered of a node that has been gone for long enough."""
-    after, gone_at = look.context.settings.forget_after, memory.memento.at
-    if after is None or gone_at is None or not memory.is_final:
+    after, gone_at = look.context.settings.forget_after, record.memento.at
+    if after is None or gone_at is None or not record.is_final:
         return
     # What was written before a clock jumped tells no age: better late than a day after a clock was a year ahead.
     since = max(gone_at, look.context.steady_since or gone_at)
     if look.is_due(since + after):
-        look.forget(memory, f"node {look.page.name} has been gone since {gone_at:%Y-%m-%d %H:%M}")
+        look.forget(record, f"node {look.page.name} has been gone since {gone_at:%Y-%m-%d %H:%M}")

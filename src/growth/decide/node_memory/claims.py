@@ -20,7 +20,7 @@ from growth.api.node_memory import NodeRecord, is_marked
 from growth.api.out_of_service import out_of_service_taint
 from growth.decide.node_memory.context import PagePass
 from growth.decide.node_memory.transaction_log import LAG
-from growth.decide.writes.removal_requests import leaving_in
+from growth.decide.writes.removal_requests import terminating_in
 
 
 class RecordClaim(Enum):
@@ -39,14 +39,14 @@ def claimant(node: Node) -> str:
     return f"{node.metadata.name}/{node.metadata.uid}"
 
 
-def claimed_for(memory: NodeRecord) -> str:
+def claimed_for(record: NodeRecord) -> str:
     """The name of the node that has claimed this; empty if none has."""
-    return memory.claimed_by.partition("/")[0]
+    return record.claimed_by.partition("/")[0]
 
 
-def claim_on(look: PagePass, memory: NodeRecord) -> RecordClaim:
+def claim_on(look: PagePass, record: NodeRecord) -> RecordClaim:
     """How the claim on this memory stands; who waits for one that is open or unsure looks again when that changes."""
-    name = claimed_for(memory)
+    name = claimed_for(record)
     if not name:
         return RecordClaim.NONE
     page = look.context.page(name)
@@ -54,30 +54,30 @@ def claim_on(look: PagePass, memory: NodeRecord) -> RecordClaim:
         standing = RecordClaim.SPENT if is_marked(page.node) else RecordClaim.OPEN
     elif page.departed or page.transactions:
         standing = RecordClaim.UNSURE
-    elif page.problem or (page.memory is not None and page.memory.memento.is_marked):
+    elif page.problem or (page.record is not None and page.record.memento.is_marked):
         standing = RecordClaim.SPENT
     else:  # a claim may be seen before the node that made it
-        standing = RecordClaim.VOID if look.has_been(f"without {memory.claimed_by}", LAG) else RecordClaim.UNSURE
+        standing = RecordClaim.VOID if look.has_been(f"without {record.claimed_by}", LAG) else RecordClaim.UNSURE
     if standing in (RecordClaim.OPEN, RecordClaim.UNSURE):
         look.follows = name
     return standing
 
 
-def lift(look: PagePass, memory: NodeRecord) -> None:
+def lift(look: PagePass, record: NodeRecord) -> None:
     """End a claim that came to nothing."""
-    look.claim(memory, None, f"{claimed_for(memory)} is gone, and was not given what it claimed")
+    look.claim(record, None, f"{claimed_for(record)} is gone, and was not given what it claimed")
 
 
 def must_wait(look: PagePass, uid: str) -> bool:
     """Whether an earlier life of this node is claimed and not given yet: until then no other one is written there."""
-    memory = look.page.memory
-    if memory is None or memory.memento.uid == uid:
+    record = look.page.record
+    if record is None or record.memento.uid == uid:
         return False
-    return claim_on(look, memory) in (RecordClaim.OPEN, RecordClaim.UNSURE)
+    return claim_on(look, record) in (RecordClaim.OPEN, RecordClaim.UNSURE)
 
 
 def is_lost(look: PagePass, node: Node) -> bool:
     """Whether a node that is there does not work any more, or is to go: then another one may take its place."""
     meta = node.metadata
-    is_going = meta.deletion_timestamp is not None or meta.name in leaving_in(look.context.snapshot)
-    return is_going or out_of_service_taint(node) is not None
+    is_terminating = meta.deletion_timestamp is not None or meta.name in terminating_in(look.context.snapshot)
+    return is_terminating or out_of_service_taint(node) is not None

@@ -123,28 +123,28 @@ class PagePass:
     def remember(self, memento: NodeContents, why: str, *, is_final: bool, ends_claim: bool = False) -> None:
         """Make this the memory of the node, in the place of what it is now. A claim is on one life of it, and stays
         for that one unless it ends."""
-        memory = self.page.memory
-        is_same_life = memory is not None and memory.memento.uid == memento.uid
+        record = self.page.record
+        is_same_life = record is not None and record.memento.uid == memento.uid
         data = memory_data(memento, is_final=is_final, keeps_claim=is_same_life and not ends_claim)
-        if memory is None:
+        if record is None:
             subject = reference_by_name(MEMORIES, self.page.name, self.context.settings.namespace)
             body = {"data": {key: value for key, value in data.items() if value is not None}}
             self._works.append(CreateObject(subject=subject, why=why, body=body, if_absent=True))
         else:
-            self._change(memory, {"data": data}, why)
+            self._change(record, {"data": data}, why)
 
-    def claim(self, memory: NodeRecord, claimant: str | None, why: str) -> None:
+    def claim(self, record: NodeRecord, claimant: str | None, why: str) -> None:
         """Let a node take over another one's memory, or nobody, if nobody changed that since."""
-        self._change(memory, {"data": {"claimedBy": claimant}}, why)
+        self._change(record, {"data": {"claimedBy": claimant}}, why)
 
-    def _change(self, memory: NodeRecord, body: dict[str, Any], why: str) -> None:
-        version = memory.metadata.resource_version
-        subject = reference_to(MEMORIES, memory.metadata)
+    def _change(self, record: NodeRecord, body: dict[str, Any], why: str) -> None:
+        version = record.metadata.resource_version
+        subject = reference_to(MEMORIES, record.metadata)
         self._works.append(PatchObject(subject=subject, why=why, body=body, resource_version=version))
 
-    def forget(self, memory: NodeRecord, why: str) -> None:
+    def forget(self, record: NodeRecord, why: str) -> None:
         """Delete a memory, if it is still as it was."""
-        subject, version = reference_to(MEMORIES, memory.metadata), memory.metadata.resource_version
+        subject, version = reference_to(MEMORIES, record.metadata), record.metadata.resource_version
         self._works.append(DeleteObject(subject=subject, why=why, resource_version=version))
 
     def finish(self, transaction: Transaction, why: str) -> None:

@@ -31,7 +31,7 @@ _NOTHING: Final = PageResult()
 
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    carry = state.memory if isinstance(state.memory, NodeMemoryCarry) else NodeMemoryCarry()
+    carry = state.carry if isinstance(state.carry, NodeMemoryCarry) else NodeMemoryCarry()
     return _Pass(snapshot, state, settings, carry).run()
 
 
@@ -53,7 +53,7 @@ class _Pass:
         said = self._said(shards, piles)
         due = (pile.due for pile in piles.values())
         deadlines = [when for when in (*due, *shards.deadlines) if when is not None]
-        memory = NodeMemoryCarry(
+        record = NodeMemoryCarry(
             self._snapshot.past.journal.number,
             self._snapshot.now,
             {shard: looks for shard, looks in self._shards.items() if looks},
@@ -62,7 +62,7 @@ class _Pass:
             tuple(self._restored),
             min((pile.oldest for pile in piles.values() if pile.oldest is not None), default=None),
         )
-        return Decision(tuple(said), min(deadlines, default=None), memory)
+        return Decision(tuple(said), min(deadlines, default=None), record)
 
     def _names(self) -> Iterable[str]:
         """Of whom something may be different now."""
@@ -185,6 +185,6 @@ def look_at(context: NodeMemoryContext, page: NodePage, before: PageResult) -> P
         follow_finalizer(look, page.node, is_saved=False)
     elif page.node is not None:
         follow(look, page.node)
-    elif page.memory is not None and first is None:
-        forget(look, page.memory)
+    elif page.record is not None and first is None:
+        forget(look, page.record)
     return look.end()

@@ -16,7 +16,7 @@ def restore(
     look.change_node(node, body, f"give it its memory back: {why}", given)
 
 
-def unchanged(look: PagePass, name: str, memory: NodeRecord | None) -> Precondition:
+def unchanged(look: PagePass, name: str, record: NodeRecord | None) -> Precondition:
     """That nothing was remembered since: the stream of memories may lag behind that of transactions."""
     subject = reference_by_name(MEMORIES, name, look.context.settings.namespace)
-    return Precondition(subject, memory.metadata.resource_version if memory is not None else None)
+    return Precondition(subject, record.metadata.resource_version if record is not None else None)

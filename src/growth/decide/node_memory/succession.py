@@ -24,49 +24,49 @@ def take_over(look: PagePass, node: Node) -> None:
         look.warn("MemoryUnreadable", f"{words} {name}")
     elif _is_being_written(page, node):
         return
-    elif page.memory is None:
+    elif page.record is None:
         _give(look, node, page, None, f"nothing is remembered of node {name}, whose place it takes")
-    elif page.node is not None and not is_lost(look, page.node) and not _is_another_life(page, page.memory, node):
+    elif page.node is not None and not is_lost(look, page.node) and not _is_another_life(page, page.record, node):
         _give(look, node, page, None, f"node {name}, whose place it was to take, is there itself")
     else:
-        _claim(look, node, page, page.memory)
+        _claim(look, node, page, page.record)
 
 
 def _is_being_written(page: NodePage, node: Node) -> bool:
     """Whether what the predecessor was when it left is yet to be written down. Of another life than the one that this
     node has claimed nothing is, until it was given that."""
-    leaving = {*page.departed, *(one.memento.uid for one in page.transactions)}
-    memory = page.memory
-    return memory.memento.uid in leaving if memory is not None and _is_claimed(memory, node) else bool(leaving)
+    terminating = {*page.departed, *(one.memento.uid for one in page.transactions)}
+    record = page.record
+    return record.memento.uid in terminating if record is not None and _is_claimed(record, node) else bool(terminating)
 
 
-def _is_another_life(page: NodePage, memory: NodeRecord, node: Node) -> bool:
+def _is_another_life(page: NodePage, record: NodeRecord, node: Node) -> bool:
     """Whether this node claimed what the predecessor was before that one came back."""
-    return _is_claimed(memory, node) and page.uid != memory.memento.uid
+    return _is_claimed(record, node) and page.uid != record.memento.uid
 
 
-def _is_claimed(memory: NodeRecord, node: Node) -> bool:
-    return memory.claimed_by == claimant(node)
+def _is_claimed(record: NodeRecord, node: Node) -> bool:
+    return record.claimed_by == claimant(node)
 
 
-def _claim(look: PagePass, node: Node, page: NodePage, memory: NodeRecord) -> None:
-    if _is_claimed(memory, node):
-        _give(look, node, page, memory.memento, f"it takes the place of node {page.name}")
+def _claim(look: PagePass, node: Node, page: NodePage, record: NodeRecord) -> None:
+    if _is_claimed(record, node):
+        _give(look, node, page, record.memento, f"it takes the place of node {page.name}")
         return
     # An earlier life of this node may have claimed it and left before it was given it.
-    standing = RecordClaim.NONE if claimed_for(memory) == node.metadata.name else claim_on(look, memory)
+    standing = RecordClaim.NONE if claimed_for(record) == node.metadata.name else claim_on(look, record)
     if standing is RecordClaim.NONE:
-        look.claim(memory, claimant(node), f"node {node.metadata.name} takes the place of node {page.name}")
+        look.claim(record, claimant(node), f"node {node.metadata.name} takes the place of node {page.name}")
     elif standing is RecordClaim.VOID:
-        lift(look, memory)
+        lift(look, record)
     elif standing is not RecordClaim.UNSURE:
-        _give(look, node, page, None, f"what node {page.name} was went to {claimed_for(memory)}")
+        _give(look, node, page, None, f"what node {page.name} was went to {claimed_for(record)}")
 
 
 def _give(look: PagePass, node: Node, predecessor: NodePage | None, memento: NodeContents | None, why: str) -> None:
-    given = [unchanged(look, node.metadata.name, look.page.memory)]
+    given = [unchanged(look, node.metadata.name, look.page.record)]
     if predecessor is not None:
-        given.append(unchanged(look, predecessor.name, predecessor.memory))
+        given.append(unchanged(look, predecessor.name, predecessor.record))
     restore(look, node, memento, tuple(given), why)
 
 
@@ -74,5 +74,5 @@ def awaits_another(look: PagePass, memento: NodeContents) -> bool:
     """Whether a node that left, of which nothing is remembered, had yet to be given what its predecessor was: then
     that is worth more than what it was."""
     name = look.context.predecessor_of(look.page.name)
-    memory = look.context.page(name).memory if name and not memento.is_marked else None
-    return memory is not None and claimed_for(memory) in ("", look.page.name)
+    record = look.context.page(name).record if name and not memento.is_marked else None
+    return record is not None and claimed_for(record) in ("", look.page.name)

@@ -49,12 +49,12 @@ def _unwritten(look: PagePass) -> UnwrittenDepartures:
             look.warn_of_size(memento)
             continue
         mementos.append(memento)
-    memory = page.memory
-    if memory is not None and not memory.is_final:
-        uid, version = memory.memento.uid, memory.memento.version
+    record = page.record
+    if record is not None and not record.is_final:
+        uid, version = record.memento.uid, record.memento.version
         is_known = uid == page.uid or uid in page.departed or page.written.get(uid, -1) >= version
         if not is_known and look.has_been("missed", LAG):
-            mementos.append(msgspec.structs.replace(memory.memento, at=look.now))
+            mementos.append(msgspec.structs.replace(record.memento, at=look.now))
         elif not is_known:
             is_unsure = True
     return UnwrittenDepartures(tuple(sorted(mementos, key=lambda one: one.version)), is_unsure)
@@ -65,9 +65,9 @@ def _memento_of(look: PagePass, departure: Departure) -> NodeContents:
     same; unless we saw more than that."""
     memento = look.policy.memento_of(departure.node, look.now)
     memento = msgspec.structs.replace(memento, removed=departure.removed)
-    memory = look.page.memory
-    if departure.is_missed and memory is not None and memory.memento.uid == memento.uid:
-        last = memory.memento
+    record = look.page.record
+    if departure.is_missed and record is not None and record.memento.uid == memento.uid:
+        last = record.memento
         is_same = last.version > memento.version or last.says_the_same_as(
             with_removed(memento, (last,), departure.removed)
         )

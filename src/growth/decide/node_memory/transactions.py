@@ -33,11 +33,11 @@ def process(look: PagePass, transaction: Transaction) -> None:
 
 
 def _deleted(look: PagePass, transaction: Transaction) -> None:
-    memory, memento = look.page.memory, transaction.memento
-    if not is_news(memory, memento):
+    record, memento = look.page.record, transaction.memento
+    if not is_news(record, memento):
         look.finish(transaction, f"node {look.page.name} is remembered as it should be")
         return
-    if memory is None and awaits_another(look, memento):
+    if record is None and awaits_another(look, memento):
         look.finish(transaction, f"node {look.page.name} had not been given what its predecessor was")
         return
     if must_wait(look, memento.uid):
@@ -50,31 +50,31 @@ def _deleted(look: PagePass, transaction: Transaction) -> None:
     look.remember(memento, f"node {look.page.name} left with {len(memento.labels)} labels", is_final=True)
 
 
-def is_news(memory: NodeRecord | None, memento: NodeContents) -> bool:
+def is_news(record: NodeRecord | None, memento: NodeContents) -> bool:
     """Whether this is to become the memory."""
-    if memory is None:
+    if record is None:
         return True
-    known = memory.memento
-    if memento.uid == known.uid and not memory.is_final:
+    known = record.memento
+    if memento.uid == known.uid and not record.is_final:
         return memento.version >= known.version  # the last look at a node may be all that is known of its end
     if memento.version <= known.version:
         # Of a node that had not been given anything yet it is remembered what it was only if nothing else is known.
-        return memory.is_final and memento.uid != known.uid and not known.is_marked
+        return record.is_final and memento.uid != known.uid and not known.is_marked
     return memento.uid == known.uid or memento.is_marked
 
 
-def is_heir(memento: NodeContents, memory: NodeRecord) -> bool:
+def is_heir(memento: NodeContents, record: NodeRecord) -> bool:
     """Whether a node had what this memory says, so that what it lacks was taken away from it."""
-    known = memory.memento
+    known = record.memento
     return memento.uid == known.uid or memento.labels.get(MARKER) == known.marker
 
 
 def earlier(look: PagePass, memento: NodeContents) -> NodeContents | None:
     """What this node was before, in this life, or was given at the beginning of it, also by its predecessor."""
     for name in (look.page.name, look.context.predecessor_of(look.page.name)):
-        memory = look.context.page(name).memory
-        if memory is not None and is_heir(memento, memory):
-            return memory.memento
+        record = look.context.page(name).record
+        if record is not None and is_heir(memento, record):
+            return record.memento
     return None
 
 
@@ -94,22 +94,22 @@ def _added(look: PagePass, transaction: Transaction) -> None:
     if is_marked(node):
         look.finish(transaction, f"node {look.page.name} has its marker")
         return
-    memory = look.page.memory
-    if memory is None:
+    record = look.page.record
+    if record is None:
         take_over(look, node)
-    elif memory.claimed_by:
-        _disinherit(look, node, memory)
+    elif record.claimed_by:
+        _disinherit(look, node, record)
     else:
-        given = (unchanged(look, look.page.name, memory),)
-        restore(look, node, memory.memento, given, "it is what it was when it left")
+        given = (unchanged(look, look.page.name, record),)
+        restore(look, node, record.memento, given, "it is what it was when it left")
 
 
-def _disinherit(look: PagePass, node: Node, memory: NodeRecord) -> None:
+def _disinherit(look: PagePass, node: Node, record: NodeRecord) -> None:
     """A predecessor comes back: what it was is another one's now."""
-    standing = claim_on(look, memory)
+    standing = claim_on(look, record)
     if standing is RecordClaim.VOID:
-        lift(look, memory)
+        lift(look, record)
     elif standing is not RecordClaim.UNSURE:
-        why = f"what it was went to node {claimed_for(memory)}, which took its place: it is given nothing"
+        why = f"what it was went to node {claimed_for(record)}, which took its place: it is given nothing"
         look.tell("MemoryClaimed", why)
-        restore(look, node, None, (unchanged(look, look.page.name, memory),), why)
+        restore(look, node, None, (unchanged(look, look.page.name, record),), why)

@@ -68,7 +68,7 @@ def _why_done(context: NodeRequestsContext, request: NodeRequest) -> str:
     if _is_nothing_left(context, request):
         # A removal that was quicker than its pool's learning is over already.
         return "its machine is gone"
-    return "its machine is being removed" if name in context.leaving else ""
+    return "its machine is being removed" if name in context.terminating else ""
 
 
 def _works_after_all(context: NodeRequestsContext, name: str) -> bool:

@@ -13,13 +13,13 @@ from growth.api.provider_state import cloud_of
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.capacity.node_startup import NodeStartup, awaits_memory
-from growth.decide.capacity.offering_catalog import offering_for, shop_in
+from growth.decide.capacity.offering_catalog import catalog_in, offering_for
 from growth.decide.capacity.provider_failures import FailedRequest, failure_of
 from growth.decide.contract import DeciderState
 from growth.decide.elapsed import phase_since
 from growth.decide.facts.cluster_state import NodeState
 from growth.decide.registry.step import cluster_in
-from growth.decide.writes.removal_requests import leaving_in
+from growth.decide.writes.removal_requests import terminating_in
 from growth.observe.snapshot import Snapshot
 
 
@@ -33,9 +33,9 @@ class NodeRequestsContext:
         self._all_settings = settings
         self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
-        self.shop = shop_in(snapshot, settings.provision)
+        self.catalog = catalog_in(snapshot, settings.provision)
         self.cluster = cluster_in(snapshot, state, settings)
-        self.leaving = leaving_in(snapshot)
+        self.terminating = terminating_in(snapshot)
         """Nodes that somebody wants to be rid of, whatever the removal itself is called."""
         self.arrivals: dict[str, NodeStartup | None] = {}
         """How far nodes are, as far as somebody has asked."""
@@ -91,8 +91,8 @@ class NodeRequestsContext:
     def offering_of(self, request: NodeRequest) -> Offering | None:
         """What the request's machine was bought as, or will be."""
         machine = self.machine_of(request)
-        bought = self.shop.get(machine.offering) if machine is not None else None
-        return bought or offering_for(request, self.shop)
+        bought = self.catalog.get(machine.offering) if machine is not None else None
+        return bought or offering_for(request, self.catalog)
 
     @property
     def knows_what_is_sold(self) -> bool:

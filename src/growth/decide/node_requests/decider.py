@@ -34,13 +34,13 @@ _STEPS: Final[Mapping[RequestPhase, Callable[[NodeRequestsContext, NodeRequest],
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now: requests by their phases, nodes that are closed, machines that nobody knows."""
     context = NodeRequestsContext(snapshot, state, settings)
-    memory = state.memory if isinstance(state.memory, NodeRequestsCarry) else NodeRequestsCarry()
-    context.too_many, context.missing_at = too_many(context), memory.missing_at
+    carry = state.carry if isinstance(state.carry, NodeRequestsCarry) else NodeRequestsCarry()
+    context.too_many, context.missing_at = too_many(context), carry.missing_at
     for _, request in sorted(context.requests.items()):
         if request.metadata.deletion_timestamp is None:
             _STEPS[request.status.phase](context, request)
     open_nodes(context)
-    memory = adopt(context, memory)
+    carry = adopt(context, carry)
     give_up_unregistered(context)
     wake_at = min((when for when in context.deadlines if when > context.now), default=None)
-    return Decision(tuple(context.said), wake_at, memory)
+    return Decision(tuple(context.said), wake_at, carry)

@@ -27,7 +27,7 @@ def too_many(context: NodeRequestsContext) -> dict[str, str]:
         return {}
     names = {one.metadata.name for one in waiting}
     had: dict[str, list[PoolUsage]] = {name: [] for name in limited}
-    for one in holdings(context.snapshot, context.shop, just_bought(context.snapshot, context.state)):
+    for one in holdings(context.snapshot, context.catalog, just_bought(context.snapshot, context.state)):
         if one.pool in had and one.name not in names:
             had[one.pool].append(one.bought)
     found: dict[str, str] = {}

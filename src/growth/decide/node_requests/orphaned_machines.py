@@ -31,7 +31,7 @@ class NodeRequestsCarry(msgspec.Struct, frozen=True):
     """By uid of a request, the first list of its provider without its machine, which was listed before."""
 
 
-def adopt(context: NodeRequestsContext, memory: NodeRequestsCarry) -> NodeRequestsCarry:
+def adopt(context: NodeRequestsContext, carry: NodeRequestsCarry) -> NodeRequestsCarry:
     """Say what to do about each machine that nobody knows.
 
     What a provider said may be older than what was removed since. So nothing is concluded before it was asked again.
@@ -39,7 +39,7 @@ def adopt(context: NodeRequestsContext, memory: NodeRequestsCarry) -> NodeReques
     noticed: dict[str, datetime] = {}
     for cloud, machine in _unknown(context):
         # If the clock jumped, nobody knows how long ago that was.
-        noticed_at = min(memory.noticed.get(machine.provider_id, context.now), context.now)
+        noticed_at = min(carry.noticed.get(machine.provider_id, context.now), context.now)
         since = noticed[machine.provider_id] = context.state.since(noticed_at, context.now)
         if cloud.read_at is not None and cloud.read_at > since:
             context.said += _concluded(context, machine, since)
@@ -48,14 +48,14 @@ def adopt(context: NodeRequestsContext, memory: NodeRequestsCarry) -> NodeReques
 
 def _unknown(context: NodeRequestsContext) -> Iterator[tuple[ProviderState, Machine]]:
     removals = context.snapshot.table(NODE_REMOVAL_REQUESTS).values()
-    going = {removal.spec.provider_id for removal in removals}
-    known = {*context.requests, *context.leaving}
+    terminating = {removal.spec.provider_id for removal in removals}
+    known = {*context.requests, *context.terminating}
     for cloud in context.snapshot.clouds.values():
         if cloud.problem:
             continue
         for machine in cloud.machines:
             name = machine.name
-            if name not in known and name not in context.snapshot.nodes and machine.provider_id not in going:
+            if name not in known and name not in context.snapshot.nodes and machine.provider_id not in terminating:
                 yield cloud, machine
 
 
@@ -73,14 +73,14 @@ def _concluded(context: NodeRequestsContext, machine: Machine, since: datetime) 
         return
     if context.is_halted:
         return
-    going = asked_to_go(machine.name, machine.pool, machine.provider_id, why)
+    terminating = asked_to_go(machine.name, machine.pool, machine.provider_id, why)
     ends_at = since + context.removal.leaked_after
     if _is_deleted(pool):
-        yield going
+        yield terminating
     elif context.now < ends_at:
         context.deadlines.append(ends_at)
     else:
-        context.unregistered.append((ends_at, machine.name, machine.pool, going))
+        context.unregistered.append((ends_at, machine.name, machine.pool, terminating))
 
 
 def _is_deleted(pool: NodePool) -> bool:
@@ -89,7 +89,7 @@ def _is_deleted(pool: NodePool) -> bool:
 
 def _why_not(context: NodeRequestsContext, machine: Machine) -> str:
     """Why a machine cannot be adopted; empty if it can."""
-    pool, offering = context.pools.get(machine.pool), context.shop.get(machine.offering)
+    pool, offering = context.pools.get(machine.pool), context.catalog.get(machine.offering)
     if pool is None:
         return f"its pool {machine.pool!r} does not exist"
     if _is_deleted(pool):

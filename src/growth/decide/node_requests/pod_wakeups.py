@@ -24,7 +24,7 @@ def planned(context: NodeRequestsContext, request: NodeRequest) -> list[Pod]:
     """The pods that a machine was bought for and that still wait; not those that a smaller node has no room for."""
     waiting, node = context.snapshot.waiting, context.snapshot.nodes.get(request.metadata.name)
     uids = request.planned_for
-    if node is not None and node.is_ready and request.spec.target_offering in context.shop.disappointing:
+    if node is not None and node.is_ready and request.spec.target_offering in context.catalog.disappointing:
         uids = still_fitting(request, context.snapshot, waiting)
     return [waiting[uid] for uid in uids if uid in waiting]
 
@@ -34,7 +34,7 @@ def call(context: NodeRequestsContext) -> None:
     called: dict[str, tuple[Pod, str, bool]] = {}
     late_after = min(_LATE_AFTER, context.settings.hand_over / 2)
     for since, name, request in sorted(_handed_over(context), key=lambda one: one[:2]):
-        if name not in context.snapshot.nodes or name in context.leaving:
+        if name not in context.snapshot.nodes or name in context.terminating:
             continue
         is_late, shy = context.now >= since + late_after, set(request.wakes)
         if not is_late:
@@ -56,7 +56,10 @@ def _handed_over(context: NodeRequestsContext) -> Iterator[tuple[datetime, str, 
     """Requests whose pods are moving in, with since when and the name. Those before are kept for people to look at, and
     are many."""
     for name, request in context.requests.items():
-        if request.status.phase == "Ready" and context.now < (since := context.since(request)) + context.settings.hand_over:
+        if (
+            request.status.phase == "Ready"
+            and context.now < (since := context.since(request)) + context.settings.hand_over
+        ):
             yield since, name, request
 
 

@@ -112,7 +112,9 @@ def _note(context: NodeRequestsContext, request: NodeRequest, *names_and_why: st
     *names, why = names_and_why
     new = _missing(request, names)
     if new:
-        context.said.append(moved(request, request.status.phase, context.now, why, events=tuple((one, "") for one in new)))
+        context.said.append(
+            moved(request, request.status.phase, context.now, why, events=tuple((one, "") for one in new))
+        )
 
 
 def _missing(request: NodeRequest, names: Iterable[str]) -> list[str]:
@@ -221,8 +223,8 @@ def give_up_unregistered(context: NodeRequestsContext) -> None:
     """Say what becomes of those that were found in this pass."""
     if not context.unregistered:
         return
-    leaving = context.cluster.in_state(NodeState.BEING_REMOVED)
-    busy = {unit.pool: unit.name for unit in leaving if not unit.has_node and unit.has_machine}
+    terminating = context.cluster.in_state(NodeState.BEING_REMOVED)
+    busy = {unit.pool: unit.name for unit in terminating if not unit.has_node and unit.has_machine}
     for _, name, pool, giving_up in sorted(context.unregistered, key=lambda one: one[:2]):
         if pool in busy:
             why = f"its machine never registered; it goes when {busy[pool]} is gone"

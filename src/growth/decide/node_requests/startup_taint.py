@@ -38,7 +38,7 @@ def open_nodes(context: NodeRequestsContext) -> None:
     for name, node in sorted(context.snapshot.closed.items()):
         request = context.requests.get(name)
         pool = request.pool if request is not None else node.metadata.labels.get(POOL, "")
-        if pool not in context.pools or name in context.leaving:
+        if pool not in context.pools or name in context.terminating:
             continue
         if _index(node) is None:
             why = "its start-up taint is not the one that it was bought with: it is left to whoever set it"

@@ -31,7 +31,7 @@ class Allowance(msgspec.Struct, frozen=True):
 
     most: int
     """So many may be on their way out at one time."""
-    going: int
+    leaving: int
     """So many are."""
     set_by: str
     """The field whose number counts."""
@@ -39,7 +39,7 @@ class Allowance(msgspec.Struct, frozen=True):
     @property
     def left(self) -> int:
         """So many more may go now."""
-        return max(0, self.most - self.going)
+        return max(0, self.most - self.leaving)
 
 
 def allowance(
@@ -48,7 +48,7 @@ def allowance(
     reason: Reason,
     *,
     nodes: Iterable[Node],
-    leaving: Collection[str],
+    terminating: Collection[str],
     now: datetime,
 ) -> Allowance:
     """What the budgets of a pool leave for this reason; ``leaving`` are nodes that are being removed or drained.
@@ -56,8 +56,8 @@ def allowance(
     Nodes that were never ready are neither part of the pool nor missing in it: the replacements that a move waits for
     would stop it otherwise.
     """
-    counted = [node for node in nodes if node.is_ready or was_started(node) or node.metadata.name in leaving]
-    going = sum(not node.is_ready or is_tainted(node) or node.metadata.name in leaving for node in counted)
+    counted = [node for node in nodes if node.is_ready or was_started(node) or node.metadata.name in terminating]
+    leaving = sum(not node.is_ready or is_tainted(node) or node.metadata.name in terminating for node in counted)
     limits = [(max_unavailable(pool, len(counted)), "disruption.maxUnavailable")]
     for index, budget in enumerate(budgets):
         if budget.reasons and reason not in budget.reasons:
@@ -68,7 +68,7 @@ def allowance(
             limits.append((number_of(budget.nodes, len(counted)), _path(index)))
     # Among equals the first: the general bound, then the budgets in their order.
     most, set_by = min(limits, key=lambda limit: limit[0])
-    return Allowance(most, going, set_by)
+    return Allowance(most, leaving, set_by)
 
 
 def faults(budget: DisruptionBudget) -> tuple[tuple[str, str], ...]:

@@ -38,7 +38,7 @@ from growth.decide.capacity.failed_launch_status import (
     wasted,
 )
 from growth.decide.capacity.launch_failures import are_alike
-from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.capacity.offering_catalog import catalog_in
 from growth.decide.capacity.offering_history import PoolObservation, learnt, next_change
 from growth.decide.capacity.pool_inventory import PoolMachine, holdings
 from growth.decide.capacity.pool_validation import FINALIZER, PoolProblem, is_asked, problems, provider_of
@@ -46,7 +46,7 @@ from growth.decide.contract import DeciderState, Decision
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.cluster_state import ClusterState, NodeState, PoolGroup
 from growth.decide.registry.step import cluster_in
-from growth.decide.writes.removal_requests import leaving_in
+from growth.decide.writes.removal_requests import terminating_in
 from growth.observe.snapshot import Snapshot
 
 VALID: Final = "Valid"
@@ -65,7 +65,7 @@ class PoolStatusCarry(msgspec.Struct, frozen=True):
 
     written: dict[str, datetime] = {}
     """When the counts of each were last written."""
-    going: dict[str, datetime] = {}
+    leaving: dict[str, datetime] = {}
     """When each was first seen to be deleted."""
     pools: tuple[int, ...] = ()
     """The versions of all pools when they were last looked at."""
@@ -76,30 +76,30 @@ class PoolStatusCarry(msgspec.Struct, frozen=True):
 
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    memory = state.memory if isinstance(state.memory, PoolStatusCarry) else PoolStatusCarry()
+    carry = state.carry if isinstance(state.carry, PoolStatusCarry) else PoolStatusCarry()
     versions = tuple(sorted(pool.metadata.resource_version for pool in snapshot.table(NODE_POOLS).values()))
-    if memory.looked_at is not None and memory.pools == versions:
-        again_at = memory.looked_at + _LOOKS_EVERY
-        if is_ahead(again_at, snapshot.now, _LOOKS_EVERY) and (memory.wake_at is None or snapshot.now < memory.wake_at):
-            return Decision(memory.said, min(again_at, memory.wake_at or again_at), memory)
-    return _Pass(snapshot, cluster_in(snapshot, state, settings), settings, memory).run(versions)
+    if carry.looked_at is not None and carry.pools == versions:
+        again_at = carry.looked_at + _LOOKS_EVERY
+        if is_ahead(again_at, snapshot.now, _LOOKS_EVERY) and (carry.wake_at is None or snapshot.now < carry.wake_at):
+            return Decision(carry.said, min(again_at, carry.wake_at or again_at), carry)
+    return _Pass(snapshot, cluster_in(snapshot, state, settings), settings, carry).run(versions)
 
 
 class _Pass:
     """One look at all pools."""
 
-    def __init__(self, snapshot: Snapshot, cluster: ClusterState, settings: Settings, memory: PoolStatusCarry) -> None:
+    def __init__(self, snapshot: Snapshot, cluster: ClusterState, settings: Settings, carry: PoolStatusCarry) -> None:
         self._snapshot, self._cluster, self._settings, self._now = snapshot, cluster, settings, snapshot.now
-        self._written = dict(memory.written)
+        self._written = dict(carry.written)
         # A clock may have been set back: nothing was seen later than now.
-        self._going = {uid: min(seen_at, self._now) for uid, seen_at in memory.going.items()}
+        self._terminating = {uid: min(seen_at, self._now) for uid, seen_at in carry.leaving.items()}
         self._pools = [pool for _, pool in sorted(snapshot.table(NODE_POOLS).items())]
         self._requests = snapshot.table(NODE_REQUESTS)
-        self._shop = shop_in(snapshot, settings.provision)
+        self._catalog = catalog_in(snapshot, settings.provision)
         self._listed = {one.id: one for cloud in snapshot.clouds.values() for one in cloud.offerings}
         self._held: dict[str, list[PoolMachine]] = {}
         self._ours: set[str] = set()
-        for one in holdings(snapshot, self._shop):
+        for one in holdings(snapshot, self._catalog):
             self._held.setdefault(one.pool, []).append(one)
             if one.node is not None:
                 self._ours.add(one.name)
@@ -120,8 +120,8 @@ class _Pass:
                 self._status(pool, found)
         self._strangers()
         wake_at = min((when for when in self._deadlines if when > self._now), default=None)
-        said, written, going = tuple(self._said), self._of_pools(self._written), self._of_pools(self._going)
-        return Decision(said, wake_at, PoolStatusCarry(written, going, versions, self._now, said, wake_at))
+        said, written, terminating = tuple(self._said), self._of_pools(self._written), self._of_pools(self._terminating)
+        return Decision(said, wake_at, PoolStatusCarry(written, terminating, versions, self._now, said, wake_at))
 
     def _of_pools(self, instants: dict[str, datetime]) -> dict[str, datetime]:
         """Without those of pools that are gone."""
@@ -158,7 +158,7 @@ class _Pass:
             return self._why_unfinished(name)
         if self._held.get(name) or name in self._removing:
             return "it is being deleted and stays until its machines are gone: nothing is bought for it any more"
-        seen_at = self._going.setdefault(pool.metadata.uid, self._now)
+        seen_at = self._terminating.setdefault(pool.metadata.uid, self._now)
         silent = [name for name, cloud in clouds.items() if not _has_told_since(cloud, seen_at)]
         if silent or not clouds:
             who = ", ".join(silent) or "its provider, which is not enabled,"
@@ -167,10 +167,10 @@ class _Pass:
 
     def _why_unfinished(self, pool: str) -> str:
         """Why nodes cannot be left as they are yet: nobody but us opens those that are closed, and takes marks off."""
-        snapshot, leaving = self._snapshot, leaving_in(self._snapshot)
+        snapshot, terminating = self._snapshot, terminating_in(self._snapshot)
         ready = {one.metadata.name for one in self._requests_of.get(pool, ()) if one.status.phase == "Ready"}
         for held in self._held.get(pool, ()):
-            if held.node is None or held.name in leaving:
+            if held.node is None or held.name in terminating:
                 continue
             if held.name in snapshot.closed and held.name in ready:
                 return f"it is being deleted and stays until node {held.name} is open"
@@ -207,18 +207,18 @@ class _Pass:
 
     def _status(self, pool: NodePool, found: list[PoolProblem]) -> None:
         provision, name = self._settings.provision, pool.metadata.name
-        lesson = PoolObservation(
+        observation = PoolObservation(
             pool=pool,
             requests=tuple(self._requests_of.get(name, ())),
             every_request=self._requests.values(),
             nodes=self._snapshot.nodes,
-            shop=self._shop,
+            catalog=self._catalog,
             listed=self._listed,
             providers=tuple(self._snapshot.clouds),
             now=self._now,
             alike=[one.metadata.name for one in self._pools if are_alike(one, pool)],
         )
-        entries, failed = learnt(lesson, provision), failed_launches(lesson, provision)
+        entries, failed = learnt(observation, provision), failed_launches(observation, provision)
         forgets_at = (next_change(entries, self._now, provision), next_forgotten(failed, self._now, provision))
         self._deadlines += [one for one in forgets_at if one is not None]
         self._tell_of_offerings(pool, entries)
@@ -232,7 +232,7 @@ class _Pass:
             conditions=self._conditions(pool, found, failing),
             offerings=entries,
             failed_launches=failed,
-            wasted=wasted(lesson, provision),
+            wasted=wasted(observation, provision),
             unhealthy=(*map(_unhealthy, self._unhealthy_parts(pool)), *failing),
             missing_since=group.missing_since if group is not None else None,
             currency=currency,
@@ -307,7 +307,7 @@ class _Pass:
 
     def _failing_parts(self, pool: NodePool, failed: tuple[FailedLaunches, ...]) -> list[Unhealthy]:
         """Without what this very status forgets: the record is made of what the last one noted."""
-        record = self._shop.launches.get(pool.metadata.name)
+        record = self._catalog.launches.get(pool.metadata.name)
         if record is None:
             return []
         forgotten = failing_in(pool.status.failed_launches) - failing_in(failed)

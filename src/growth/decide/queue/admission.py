@@ -117,7 +117,7 @@ class _Round:
         self._refused: dict[tuple[str, object], tuple[str, str] | None] = {}
         """What is to be said to all who want the same; None where that is said already."""
         self._changes: dict[int, int] = {}
-        self._going: dict[object, tuple[int, list[Victim]]] = {}
+        self._terminating: dict[object, tuple[int, list[Victim]]] = {}
         self._room = ExistingCapacity(context)
         self._is_blocked = context.terms.blocks_admission and bool(context.carry.awaited)
         lines = [context.carry.seats[key].line for key in context.touched]
@@ -229,7 +229,9 @@ class _Round:
             refusal = AssignmentRefusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
             return _Head(waiter, (), refusal, stamp)
         tried = tried_by(workload, self._context.now)
-        tried = tried if (refused := self._index.refusals.of(workload)) <= tried.refused else tried.with_refused(refused)
+        tried = (
+            tried if (refused := self._index.refusals.of(workload)) <= tried.refused else tried.with_refused(refused)
+        )
         closed, lack = self._context.premises.closed, self._room.lack
 
         def look(promised: Sequence[str] = ()) -> Assignment | AssignmentRefusal:
@@ -261,11 +263,11 @@ class _Round:
 
     def _price(self, key: Key, queue: ClusterQueue, member: QuotaNode, slot: Slot, amount: int) -> FlavorRank:
         """What it would take to have so much, when that is not free."""
-        going = self._victims(queue, member, self._wish(key, {slot: amount}), frozenset({slot}))
-        height = height_without(self._context.members, going, member, slot, amount)
-        if not going:
+        terminating = self._victims(queue, member, self._wish(key, {slot: amount}), frozenset({slot}))
+        height = height_without(self._context.members, terminating, member, slot, amount)
+        if not terminating:
             return FlavorRank(AssignmentMode.NOBODY_TO_GO, height)
-        is_own = any(victim.holder.queue == member.name for victim in going)
+        is_own = any(victim.holder.queue == member.name for victim in terminating)
         return FlavorRank(AssignmentMode.SOMEBODY_GOES if is_own else AssignmentMode.OTHERS_GO, height)
 
     def _wish(self, key: Key, usage: Mapping[Slot, int]) -> QuotaRequest:
@@ -280,10 +282,10 @@ class _Round:
         """Who has to go for it. That is asked for a price and, if nothing was given meanwhile, of the same thing again
         when it is paid."""
         asked, stamp = (wish.key, short, frozenset(wish.usage.items())), self._stamp(member.name)
-        known = self._going.get(asked)
+        known = self._terminating.get(asked)
         if known is None or known[0] != stamp:
             tree = PreemptionTree(self._context.members, self._context.holders)
-            known = self._going[asked] = (stamp, victims(tree, member, queue.spec.preemption, wish, short))
+            known = self._terminating[asked] = (stamp, victims(tree, member, queue.spec.preemption, wish, short))
         return known[1]
 
     def _serve(self, head: _Head, queue: ClusterQueue) -> bool:
@@ -303,15 +305,15 @@ class _Round:
             self._give(head.key, admission, name, shut_in(self._context, admission, head.tried.refused))
             return True
         member, wish = self._context.members[name], self._wish(head.key, found.usage)
-        going = self._victims(queue, member, wish, found.short)
-        if not going:
+        terminating = self._victims(queue, member, wish, found.short)
+        if not terminating:
             return self._refuse(head, name, "WaitingForQuota", found.why)
-        for victim in going:
+        for victim in terminating:
             self._send_back(victim, head.key)
         self._context.use(name, found.usage)
         self._room.take(found.sets)
         self._changed(name)
-        wait(draft, WAITS_FOR_PREEMPTED, promise(found.chosen, [victim.holder.key[1] for victim in going]))
+        wait(draft, WAITS_FOR_PREEMPTED, promise(found.chosen, [victim.holder.key[1] for victim in terminating]))
         return True
 
     def _refuse(self, head: _Head, queue: str, reason: str, why: str) -> bool:

@@ -19,7 +19,7 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.pod import QUEUED_PODS, QueuedPod
 from growth.api.queue.workload import EVICTED, PODS_READY, QUOTA_RESERVED, PodSetAssignment, Workload
 from growth.api.settings.model import Settings
-from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.capacity.offering_catalog import catalog_in
 from growth.decide.contract import DeciderState
 from growth.decide.facts.gangs import PLANS, GangFindings, UnplacedGang
 from growth.decide.queue.cluster_queue_status import ClusterQueueCheck
@@ -78,7 +78,7 @@ class QueueContext:
         self.queues: dict[str, ClusterQueue] = {
             one.metadata.name: one for one in snapshot.table(CLUSTER_QUEUES).values()
         }
-        self.doors = snapshot.table(LOCAL_QUEUES)
+        self.clients = snapshot.table(LOCAL_QUEUES)
         self.jobs: Mapping[str, QueuedJob] = index.jobs.by_uid
         self.pods: Mapping[str, QueuedPod] = index.pods.by_uid
         self.said: list[Action | Hold] = []
@@ -226,7 +226,7 @@ class QueueContext:
 
     def door_of(self, workload: Workload) -> LocalQueue | None:
         """The LocalQueue in which it waits, if there is one of that name."""
-        return self.doors.get((workload.metadata.namespace, workload.spec.queue_name))
+        return self.clients.get((workload.metadata.namespace, workload.spec.queue_name))
 
     def queue_of(self, workload: Workload) -> ClusterQueue | None:
         """The ClusterQueue whose quota it has, or would have."""
@@ -290,8 +290,8 @@ class QueueContext:
     def supply_of(self, flavor: str) -> FlavorSupply | None:
         """What could be launched for a flavor now; None if nobody can tell."""
         if flavor not in self._supplies:
-            shop = shop_in(self.snapshot, self.settings.provision)
-            self._supplies[flavor] = supply_of(flavor, self.backing, self.snapshot, shop)
+            catalog = catalog_in(self.snapshot, self.settings.provision)
+            self._supplies[flavor] = supply_of(flavor, self.backing, self.snapshot, catalog)
         return self._supplies[flavor]
 
     def is_welcome(self, workload: Workload, queue: ClusterQueue) -> bool:

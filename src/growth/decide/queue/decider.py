@@ -50,7 +50,7 @@ class QueueCarry(msgspec.Struct, frozen=True):
     queues: QueueReports = QueueReports()
     remarks: StatusWriteBudget = StatusWriteBudget(per_second=30, most=100, left=100)
     """For saying why somebody waits."""
-    desk: QueueIndex | None = None
+    index: QueueIndex | None = None
 
     @property
     def figures(self) -> Mapping[str, QueueFigures]:
@@ -67,9 +67,9 @@ def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decis
         said = held_and_told(neighbour.subject, reason=ALIVE, why=neighbour.why, action="Queueing")
         return Decision(said, neighbour.until, _kept(state))
     decision = decide_workloads(snapshot, state, settings)
-    memory = decision.memory if isinstance(decision.memory, QueueCarry) else QueueCarry()
-    given = {one.admission.cluster_queue for one in memory.assumed.given.values()} | holds_quota_of(snapshot)
-    index = memory.desk
+    carry = decision.previous if isinstance(decision.previous, QueueCarry) else QueueCarry()
+    given = {one.admission.cluster_queue for one in carry.assumed.given.values()} | holds_quota_of(snapshot)
+    index = carry.index
     ending = [index.seats[key].workload for key in sorted(index.ending)] if index is not None else []
     more: list[Action | Hold] = [
         *let_go(snapshot, ending, given, is_sure=not snapshot.unreadable.get(CLUSTER_QUEUES)),
@@ -81,9 +81,9 @@ def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decis
 
 def decide_workloads(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """Whose turn it is, in a cluster without a live Kueue."""
-    memory = state.memory if isinstance(state.memory, QueueCarry) else QueueCarry()
-    remarks = memory.remarks.opened(snapshot.now)
-    context = QueueContext(snapshot, state, settings, memory.desk, remarks.left)
+    carry = state.carry if isinstance(state.carry, QueueCarry) else QueueCarry()
+    remarks = carry.remarks.opened(snapshot.now)
+    context = QueueContext(snapshot, state, settings, carry.index, remarks.left)
     note_absence(context)
     follow_jobs(context)
     follow_pods(context)
@@ -91,20 +91,22 @@ def decide_workloads(snapshot: Snapshot, state: DeciderState, settings: Settings
         with context.following(key) as draft:
             follow(context, draft)
         line_up(context, key)
-    assumed = admit(context, memory.assumed)
-    news, told = tell_news(context, memory.told)
+    assumed = admit(context, carry.assumed)
+    news, told = tell_news(context, carry.told)
     rest(context, remarks)
-    queues = tell(context, memory.queues)
+    queues = tell(context, carry.queues)
     note_awaited(snapshot, context.carry.kept.values())
     announce(context)
     context.end()
     remarks_at = remarks.next_at if context.carry.unsaid else None
     instants = (*context.instants, context.carry.next_deadline, remarks_at, queues.again_at)
     wake_at = min((when for when in instants if when is not None and when > context.now), default=None)
-    return Decision(tuple(context.said), wake_at, QueueCarry(assumed, told, news, queues, remarks.closed(), context.carry))
+    return Decision(
+        tuple(context.said), wake_at, QueueCarry(assumed, told, news, queues, remarks.closed(), context.carry)
+    )
 
 
 def _kept(state: DeciderState) -> QueueCarry:
     """What is not forgotten while nothing is decided: what was given may not be seen yet."""
-    before = state.memory if isinstance(state.memory, QueueCarry) else QueueCarry()
+    before = state.carry if isinstance(state.carry, QueueCarry) else QueueCarry()
     return QueueCarry(before.assumed, before.told)

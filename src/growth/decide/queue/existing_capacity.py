@@ -43,7 +43,7 @@ from growth.decide.queue.failed_flavors import supplies_seen_by
 from growth.decide.queue.failure_notes import flavors_in, flavors_of
 from growth.decide.queue.flavor_assignment import OUT_OF_STOCK, PodSetAssigned, bound_to, needs_of
 from growth.decide.queue.workload_patch import WorkloadDraft
-from growth.decide.writes.removal_requests import leaving_in
+from growth.decide.writes.removal_requests import terminating_in
 from growth.observe.pod_requests import Requests
 
 
@@ -127,10 +127,10 @@ def _standing(context: QueueContext, closed: Collection[str]) -> Iterator[NodeIn
     """The nodes that bear the labels of a closed flavor, and that pods may go to."""
     snapshot = context.snapshot
     wanted = [context.flavors[name].spec.node_labels.items() for name in closed if name in context.flavors]
-    going = {*snapshot.closed, *snapshot.to_go, *snapshot.out_of_service, *leaving_in(snapshot)}
+    terminating = {*snapshot.closed, *snapshot.to_go, *snapshot.out_of_service, *terminating_in(snapshot)}
     for name, node in sorted(snapshot.nodes.items()):
         labels = node.metadata.labels.items()
-        if name not in going and _is_usable(node) and any(one <= labels for one in wanted):
+        if name not in terminating and _is_usable(node) and any(one <= labels for one in wanted):
             yield NodeInfo(node, snapshot.room.free(name), {})
 
 
@@ -194,8 +194,8 @@ def _spread(sites: Sequence[NodeInfo], pods: _Pods, booked: list[tuple[dict[str,
     wanted = {name: amount for name, amount in pods.requests.items() if amount and is_counted(name)}
     found = [
         (-how_many, place)
-        for place, site in enumerate(sites)
-        if (how_many := min(site.free.get(name, 0) // amount for name, amount in wanted.items())) > 0
+        for place, node_info in enumerate(sites)
+        if (how_many := min(node_info.free.get(name, 0) // amount for name, amount in wanted.items())) > 0
     ]
     checks = _checks(pods.spec) if found else []
     heap = [one for one in found if all(check(sites[one[1]]) is None for check in checks)]

@@ -34,15 +34,15 @@ from growth.observe.snapshot import Snapshot
 
 
 def out_of_stock(
-    flavors: Iterable[ResourceFlavor], pools: Iterable[NodePool], shop: OfferingCatalog, now: datetime
+    flavors: Iterable[ResourceFlavor], pools: Iterable[NodePool], catalog: OfferingCatalog, now: datetime
 ) -> dict[str, str]:
     """The flavors that are closed, each with a sentence."""
-    if all(_is_to_be_had(one) for one in shop.sold.values()) and not shop.closed:
+    if all(_is_to_be_had(one) for one in catalog.sold.values()) and not catalog.closed:
         return {}
     kinds = [
-        (node_from("", pool, one.offering).metadata.labels, *_as_launched(pool, one, shop, now))
+        (node_from("", pool, one.offering).metadata.labels, *_as_launched(pool, one, catalog, now))
         for pool in pools
-        for one in shop.sold.values()
+        for one in catalog.sold.values()
         if may_buy(pool, one.offering)
     ]
     closed: dict[str, str] = {}
@@ -60,14 +60,14 @@ def _is_to_be_had(sold: OfferingInCatalog) -> bool:
 
 
 def _as_launched(
-    pool: NodePool, sold: OfferingInCatalog, shop: OfferingCatalog, now: datetime
+    pool: NodePool, sold: OfferingInCatalog, catalog: OfferingCatalog, now: datetime
 ) -> tuple[OfferingInCatalog, bool]:
     """The offering, with why its machines fail in this pool, and whether one may be launched.
 
     A type whose machines failed is open again when its wait is over: without jobs nothing would ever test it.
     """
-    why = shop.why_suspect(pool.metadata.name, sold.offering, now)
-    may_be = _is_to_be_had(sold) and not why and (pool.metadata.name, sold.offering.id) not in shop.mistaken
+    why = catalog.why_suspect(pool.metadata.name, sold.offering, now)
+    may_be = _is_to_be_had(sold) and not why and (pool.metadata.name, sold.offering.id) not in catalog.mistaken
     return (msgspec.structs.replace(sold, why=why) if why else sold), may_be
 
 
@@ -151,10 +151,12 @@ def backing_in(snapshot: Snapshot, flavors: Mapping[str, ResourceFlavor], before
     return FlavorOfferings(pairs, source)
 
 
-def supply_of(flavor: str, backing: FlavorOfferings, snapshot: Snapshot, shop: OfferingCatalog) -> FlavorSupply | None:
+def supply_of(
+    flavor: str, backing: FlavorOfferings, snapshot: Snapshot, catalog: OfferingCatalog
+) -> FlavorSupply | None:
     """What could be launched for a flavor; None if nobody can tell, or others see to its nodes."""
     behind = backing.pairs.get(flavor, ())
-    sold = [(pool, shop.sold[offering]) for pool, offering in behind if offering in shop.sold]
+    sold = [(pool, catalog.sold[offering]) for pool, offering in behind if offering in catalog.sold]
     if not sold:
         return None
     names = {pool for pool, _ in sold}
@@ -162,7 +164,7 @@ def supply_of(flavor: str, backing: FlavorOfferings, snapshot: Snapshot, shop: O
     stocks = {
         one.offering.id: one.offering.stock
         for pool, one in sold
-        if one.access is not Availability.CLOSED and (pool, one.offering.id) not in shop.closed
+        if one.access is not Availability.CLOSED and (pool, one.offering.id) not in catalog.closed
     }
     known = [stock for stock in stocks.values() if stock is not None]
     machines = sum(known) if len(known) == len(stocks) else None

@@ -116,7 +116,7 @@ class QueueIndex:
         self.odd: dict[Key, tuple[str, str]] = {}
         """Who holds quota of which queue, and nobody knows how much, with a sentence about it."""
         self.tallies: dict[str, UsageTally] = {}
-        self.doors: dict[Key, UsageTally] = {}
+        self.clients: dict[Key, UsageTally] = {}
         self.changed: set[Key] = set()
         """Queues whose figures have changed since they were told: LocalQueues, and ClusterQueues as of no namespace."""
         self.is_told = False
@@ -223,7 +223,7 @@ class QueueIndex:
             if one.queue:
                 self.tallies.setdefault(one.queue, UsageTally()).add(one, sign)
             if one.door != ("", ""):
-                self.doors.setdefault(one.door, UsageTally()).add(one, sign)
+                self.clients.setdefault(one.door, UsageTally()).add(one, sign)
             self.changed |= {("", one.queue), one.door}
         seat.share = share
 

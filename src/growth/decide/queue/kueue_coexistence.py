@@ -99,9 +99,9 @@ def let_go(
     ClusterQueues can be read."""
     workloads, queues = snapshot.table(WORKLOADS).values(), snapshot.table(CLUSTER_QUEUES).values()
     # Hardly anything ever waits, and there may be very many workloads and jobs.
-    if leaving := [one for one in ending if _waits(one.metadata, IN_USE)]:
+    if terminating := [one for one in ending if _waits(one.metadata, IN_USE)]:
         jobs = {job.metadata.uid: job for job in snapshot.table(QUEUED_JOBS).values()}
-        for workload in leaving:
+        for workload in terminating:
             if _is_over(workload, jobs):
                 yield _without(WORKLOADS, workload.metadata, IN_USE, "nothing runs on its quota any more")
     if closing := [one for one in queues if _waits(one.metadata, IN_USE)]:

@@ -64,7 +64,7 @@ def has_left(workload: Workload) -> bool:
     return finished is not None and finished.status == "True" and finished.reason == LEFT
 
 
-def is_leaving(context: QueueContext, workload: Workload) -> bool:
+def is_terminating(context: QueueContext, workload: Workload) -> bool:
     """Whether nobody is there who could use what it would be given: its job is not seen, or is being deleted."""
     job = context.job_of(workload)
     return context.is_awaited(workload) or (job is not None and job.metadata.deletion_timestamp is not None)

@@ -97,7 +97,7 @@ class _Waiting:
         return [pod for pod, machine in self.pods if machine is None or machine.is_there]
 
     @property
-    def is_homeless(self) -> bool:
+    def is_unplaced(self) -> bool:
         """Whether some of them have no node, so that other nodes may help."""
         return any(not pod.node_name for pod, _ in self.pods)
 
@@ -127,7 +127,7 @@ def _follow_deadline(
         draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, f"{late}, and it was put back {limit} times already")
         return
     # It is put back once this is seen: then its pods go, and nobody knows any more what they waited for.
-    failed = flavors_of(draft.workload) if waits.is_homeless else ()
+    failed = flavors_of(draft.workload) if waits.is_unplaced else ()
     is_noting = note_failures(draft, failed, context.premises.closed, is_recovery=waits.term.is_recovery)
     if draft.workload.metadata.annotations.get(MACHINES, "") != waits.kept:
         draft.annotate(MACHINES, waits.kept)

@@ -85,7 +85,7 @@ class _Candidate(msgspec.Struct, frozen=True):
     claim: _Claim
     shared: QuotaNode | None
     """The lowest cohort that it shares with the preemptor; None in the same queue."""
-    is_going: bool = False
+    is_terminating: bool = False
     """It goes whether or not the preemptor has a right to that."""
 
 
@@ -113,13 +113,13 @@ def victims(
 
 
 def height_without(
-    members: Mapping[str, QuotaNode], going: Iterable[Victim], member: QuotaNode, slot: Slot, amount: int
+    members: Mapping[str, QuotaNode], terminating: Iterable[Victim], member: QuotaNode, slot: Slot, amount: int
 ) -> int:
     """How far up so much would have to be borrowed if these were gone."""
-    for victim in going:
+    for victim in terminating:
         members[victim.holder.queue].use_all(victim.holder.usage, -1)
     height = member.reach(slot, amount).height
-    for victim in going:
+    for victim in terminating:
         members[victim.holder.queue].use_all(victim.holder.usage)
     return height
 
@@ -128,9 +128,9 @@ def _candidates(
     tree: PreemptionTree, member: QuotaNode, policy: Preemption, wish: QuotaRequest, short: frozenset[Slot]
 ) -> Iterator[_Candidate]:
     for holder in tree.holders.get(member.name, {}).values():
-        is_going = wish.is_promised and holder.is_evicted
-        if _uses(holder, short) and (is_going or _may_go_in_queue(holder, wish, policy)):
-            yield _Candidate(holder, member, _Claim.OWN_QUEUE, None, is_going)
+        is_terminating = wish.is_promised and holder.is_evicted
+        if _uses(holder, short) and (is_terminating or _may_go_in_queue(holder, wish, policy)):
+            yield _Candidate(holder, member, _Claim.OWN_QUEUE, None, is_terminating)
     if policy.reclaim_within_cohort == "Never" and not wish.is_promised:
         return
     has_right, left, below = member.holds_as_its_own(wish.usage), member.beyond_local(wish.usage), member
@@ -138,10 +138,10 @@ def _candidates(
         for other, is_over in _others(shared, below, short, with_all=wish.is_promised):
             is_queue = tree.members.get(other.name) is other
             for holder in tree.holders.get(other.name, {}).values() if is_queue else ():
-                is_going = wish.is_promised and holder.is_evicted
-                if _uses(holder, short) and (is_going or (is_over and _may_be_reclaimed(holder, wish, policy))):
+                is_terminating = wish.is_promised and holder.is_evicted
+                if _uses(holder, short) and (is_terminating or (is_over and _may_be_reclaimed(holder, wish, policy))):
                     claim = _claim(holder, wish, policy, has_right=has_right)
-                    yield _Candidate(holder, other, claim, shared, is_going)
+                    yield _Candidate(holder, other, claim, shared, is_terminating)
         # Who has a right to something below has it above, too.
         has_right = has_right or shared.holds_as_its_own(left)
         left, below = shared.beyond_local(left), shared
@@ -230,7 +230,7 @@ def _enough(
 
 def _is_valid(candidate: _Candidate, short: frozenset[Slot], *, may_borrow: bool) -> bool:
     """Whether it may still go: others that went may have made its queue hold no more than its own."""
-    if candidate.shared is None or candidate.is_going:
+    if candidate.shared is None or candidate.is_terminating:
         return True
     if may_borrow and candidate.claim is _Claim.NOT_BORROWING:
         return False
@@ -246,7 +246,7 @@ def _would_return(gone: Sequence[_Candidate]) -> list[_Candidate]:
     """Who of those that went for something borrowed had a right to its place again."""
     for candidate in gone:
         _take(candidate, -1)
-    found = [one for one in gone if one.claim is _Claim.BORROWING and not one.is_going and _has_right(one)]
+    found = [one for one in gone if one.claim is _Claim.BORROWING and not one.is_terminating and _has_right(one)]
     for candidate in gone:
         _take(candidate, +1)
     return found

@@ -21,7 +21,7 @@ from growth.api.queue.kinds import (
 from growth.api.queue.pod_defaults import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.quotas import ResourceFlavor
 from growth.api.settings.model import Settings
-from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.capacity.offering_catalog import catalog_in
 from growth.decide.queue.cluster_queue_status import ClusterQueueCheck, standings_of
 from growth.decide.queue.flavor_stock import out_of_stock
 from growth.decide.queue.pod_defaults import PodDefaults
@@ -73,7 +73,7 @@ def _closed(snapshot: Snapshot, settings: Settings) -> dict[str, str]:
     if not snapshot.clouds:
         return {}
     flavors, pools = snapshot.table(RESOURCE_FLAVORS).values(), snapshot.table(NODE_POOLS).values()
-    return out_of_stock(flavors, pools, shop_in(snapshot, settings.provision), snapshot.now)
+    return out_of_stock(flavors, pools, catalog_in(snapshot, settings.provision), snapshot.now)
 
 
 def standings_in(snapshot: Snapshot, odd: Mapping[str, str] | None = None) -> dict[str, ClusterQueueCheck]:

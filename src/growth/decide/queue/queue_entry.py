@@ -5,7 +5,7 @@ from growth.api.queue.workload import QUOTA_RESERVED, Workload
 from growth.decide.queue.cluster_queue_status import standing_of_door
 from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failed_flavors import failures_of, is_early, supplies_seen_by
-from growth.decide.queue.orphaned_workloads import is_leaving
+from growth.decide.queue.orphaned_workloads import is_terminating
 from growth.decide.queue.pending_queue import order_of, place_of, waits_for_preempted, was_sent_back
 from growth.decide.queue.preemption import promised_to
 from growth.decide.queue.quota_holders import Key
@@ -20,7 +20,7 @@ def line_up(context: QueueContext, key: Key) -> None:
     # What it holds, or what it wants, is not yet seen to be otherwise: its turn comes when it is.
     is_changing = draft.before.status.admission is not None or key in context.edited
     may_wait = is_queued(workload, context.now) or _is_early(context, workload)
-    if not is_changing and may_wait and not is_leaving(context, workload):
+    if not is_changing and may_wait and not is_terminating(context, workload):
         queue = _queue(context, draft)
         if queue is not None:
             is_strict = queue.spec.queueing_strategy == "StrictFIFO"

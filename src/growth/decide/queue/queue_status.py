@@ -64,7 +64,7 @@ def tell(context: QueueContext, before: QueueReports) -> QueueReports:
         figures[name] = _figures(context, queue)
         if _write(context, CLUSTER_QUEUES, queue, _queue_status(context, queue), spending):
             seen[key] = queue
-    for key, door in sorted(context.doors.items()):
+    for key, door in sorted(context.clients.items()):
         is_told = known_queues.get(key) is door and key not in changed
         if is_told or _write(context, LOCAL_QUEUES, door, _door_status(context, key, door), spending):
             seen[key] = door
@@ -99,7 +99,9 @@ def _queue_status(context: QueueContext, queue: ClusterQueue) -> ClusterQueueSta
         tally.waiting,
         tally.reserving,
         tally.admitted,
-        conditions=_stocked(context, queue, _warned(context, queue, _conditions(context, queue.status.conditions, standing))),
+        conditions=_stocked(
+            context, queue, _warned(context, queue, _conditions(context, queue.status.conditions, standing))
+        ),
     )
 
 
@@ -109,7 +111,7 @@ def _borrowed(member: QuotaNode, used: Mapping[Slot, int]) -> dict[Slot, int]:
 
 
 def _door_status(context: QueueContext, key: Key, door: LocalQueue) -> LocalQueueStatus:
-    tally = context.carry.doors.get(key, UsageTally())
+    tally = context.carry.clients.get(key, UsageTally())
     return LocalQueueStatus(
         _usage(sorted(tally.reserved), tally.reserved, {}),
         _usage(sorted(tally.used), tally.used, {}),

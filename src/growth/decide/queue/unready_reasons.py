@@ -83,16 +83,18 @@ def _misfit(snapshot: Snapshot, pod: Pod) -> str:
         node_affinity.prepare(pod.spec),
     ]
     for name, node in snapshot.nodes.items():
-        site = NodeInfo(node, {}, {})
-        misfit = next((found for check in checks if check is not None and (found := check(site)) is not None), None)
+        node_info = NodeInfo(node, {}, {})
+        misfit = next(
+            (found for check in checks if check is not None and (found := check(node_info)) is not None), None
+        )
         if misfit is None:
-            may_use.append(site)
+            may_use.append(node_info)
         else:
             misfits[name] = misfit
     if not may_use:
         return verdict_from([], misfits).sentence
     asked = snapshot.shapes.of(pod.spec).requests
-    frees = [snapshot.room.free(site.name) for site in may_use]
+    frees = [snapshot.room.free(info.name) for info in may_use]
     return _shortage(asked, frees)
 
 

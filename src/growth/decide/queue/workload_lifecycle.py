@@ -68,7 +68,9 @@ def follow(context: QueueContext, draft: WorkloadDraft) -> None:
     if draft.workload.metadata.controller is None and JOB_UID in draft.workload.metadata.labels:
         draft.say(FINISHED, "True", "OwnerNotFound", "its job is gone and left it behind")
         return
-    has_noted = follow_failures(context, draft, job) or follow_stock(context, draft) or follow_placement(context, draft, job)
+    has_noted = (
+        follow_failures(context, draft, job) or follow_stock(context, draft) or follow_placement(context, draft, job)
+    )
     if has_noted:
         # The rest follows when that is seen.
         context.edited.add((draft.before.metadata.namespace, draft.before.metadata.name))

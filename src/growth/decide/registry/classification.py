@@ -82,7 +82,7 @@ def judge(one: JoinedUnit, bench: ClassificationInputs) -> Unit:
 def _judged(one: JoinedUnit, bench: ClassificationInputs) -> Unit:
     node, request, machine = one.node, one.request, one.machine
     if one.removal is not None:
-        return _leaving(one, one.removal)
+        return _terminating(one, one.removal)
     if request is not None and request.status.phase == "Deprovisioning":
         met = condition_of(request.status.conditions, MET)
         why = met.message if met is not None else ""
@@ -196,7 +196,7 @@ def _why_unready(one: JoinedUnit, bench: ClassificationInputs, ready: Condition 
 # UC7
 
 
-def _leaving(one: JoinedUnit, removal: NodeRemovalRequest) -> Unit:
+def _terminating(one: JoinedUnit, removal: NodeRemovalRequest) -> Unit:
     status = removal.status
     if status.phase == "RemovalFailed":
         last = status.events[-1] if status.events else None

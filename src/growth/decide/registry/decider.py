@@ -52,14 +52,14 @@ class RegistryCarry(msgspec.Struct, frozen=True):
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should be told now."""
     cluster = cluster_in(snapshot, state, settings)
-    memory = state.memory if isinstance(state.memory, RegistryCarry) else RegistryCarry()
+    carry = state.carry if isinstance(state.carry, RegistryCarry) else RegistryCarry()
     said = list(_alarm(snapshot, cluster, settings))
-    writing, wake_at = _writing(snapshot, cluster, settings, memory)
+    writing, wake_at = _writing(snapshot, cluster, settings, carry)
     if writing is not None:
         said.append(writing)
-        memory = RegistryCarry(snapshot.now)
+        carry = RegistryCarry(snapshot.now)
     instants = [one for one in (wake_at, cluster.next_change) if one is not None]
-    return Decision(tuple(said), min(instants, default=None), memory)
+    return Decision(tuple(said), min(instants, default=None), carry)
 
 
 def _alarm(snapshot: Snapshot, cluster: ClusterState, settings: Settings) -> list[Action | Hold]:
@@ -81,7 +81,7 @@ def _alarm(snapshot: Snapshot, cluster: ClusterState, settings: Settings) -> lis
 
 
 def _writing(
-    snapshot: Snapshot, cluster: ClusterState, settings: Settings, memory: RegistryCarry
+    snapshot: Snapshot, cluster: ClusterState, settings: Settings, carry: RegistryCarry
 ) -> tuple[Action | None, datetime | None]:
     """The object as it should be, unless it is so, or only numbers differ and were just written."""
     there: ConfigMap | None = snapshot.table(CONFIG_MAPS).get((settings.namespace, GROWTH_STATUS))
@@ -89,8 +89,8 @@ def _writing(
     known = status_in(there)
     if known == wanted:
         return None, None
-    if known is not None and _what_matters(known) == _what_matters(wanted) and memory.written_at is not None:
-        again_at = memory.written_at + _NUMBERS_EVERY
+    if known is not None and _what_matters(known) == _what_matters(wanted) and carry.written_at is not None:
+        again_at = carry.written_at + _NUMBERS_EVERY
         if is_ahead(again_at, snapshot.now, _NUMBERS_EVERY):
             return None, again_at
     data = {STATUS: msgspec.json.encode(wanted).decode(), SUMMARY: _summary(wanted)}

@@ -15,12 +15,12 @@ from growth.api.offering import INSTANCE_TYPE, POOL, Offering
 from growth.api.provider_state import ProviderState
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.capacity.offering_catalog import as_billed, shop_in
+from growth.decide.capacity.offering_catalog import as_billed, catalog_in
 from growth.decide.capacity.pool_validation import provider_of
 from growth.decide.contract import DeciderState
 from growth.decide.facts.nominated_nodes import expected_in
 from growth.decide.registry.step import cluster_in
-from growth.decide.writes.removal_requests import leaving_in
+from growth.decide.writes.removal_requests import terminating_in
 from growth.observe.snapshot import Snapshot
 
 
@@ -38,13 +38,13 @@ class ScaleDownCarry(msgspec.Struct, frozen=True):
 class ScaleDownContext:
     """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
 
-    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, memory: ScaleDownCarry) -> None:
-        self.snapshot, self.state, self.settings, self.memory = snapshot, state, settings, memory
+    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, carry: ScaleDownCarry) -> None:
+        self.snapshot, self.state, self.settings, self.carry = snapshot, state, settings, carry
         self.now = snapshot.now
         self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
         self.removals = [removal for _, removal in sorted(snapshot.table(NODE_REMOVAL_REQUESTS).items())]
-        self.leaving = leaving_in(snapshot)
+        self.terminating = terminating_in(snapshot)
         self.cluster = cluster_in(snapshot, state, settings)
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
@@ -119,7 +119,7 @@ class ScaleDownContext:
 
     def _offering(self, node: Node) -> Offering | None:
         machine = self.machine(node.spec.provider_id, node.metadata.name)
-        return shop_in(self.snapshot, self.settings.provision).get(machine[1].offering) if machine else None
+        return catalog_in(self.snapshot, self.settings.provision).get(machine[1].offering) if machine else None
 
     def tell(self, node: Node, reason: str, why: str) -> None:
         """Let people know what becomes of a node."""

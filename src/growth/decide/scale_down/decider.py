@@ -38,7 +38,7 @@ def halt(context: ScaleDownContext) -> None:
         context.said.append(Hold(subject=subject, why="nothing is removed in an unhealthy cluster", reason=_REASON))
     for name, node in sorted(context.snapshot.to_go.items()):
         pool = context.pools.get(node.metadata.labels.get(POOL, ""))
-        if pool is None or name in context.leaving or not was_ours(context, node):
+        if pool is None or name in context.terminating or not was_ours(context, node):
             continue
         if pool.metadata.deletion_timestamp is not None:
             why = "nothing is removed in an unhealthy cluster"
@@ -52,7 +52,7 @@ def halt(context: ScaleDownContext) -> None:
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
     context = ScaleDownContext(
-        snapshot, state, settings, state.memory if isinstance(state.memory, ScaleDownCarry) else ScaleDownCarry()
+        snapshot, state, settings, state.carry if isinstance(state.carry, ScaleDownCarry) else ScaleDownCarry()
     )
     if context.cluster.is_halted:
         halt(context)

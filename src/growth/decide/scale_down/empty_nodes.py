@@ -35,9 +35,13 @@ _MOMENT: Final = timedelta(seconds=15)
 def empty(context: ScaleDownContext, pool: NodePool) -> None:
     """What becomes of the nodes of one pool."""
     terms, spare = terms_of(pool), list[Node]()
-    going = moving_in(context.snapshot).going
+    terminating = moving_in(context.snapshot).terminating
     for node in context.idle_nodes_of_pools[pool.metadata.name]:
-        if node.metadata.name in context.leaving or node.metadata.name in going or not was_ours(context, node):
+        if (
+            node.metadata.name in context.terminating
+            or node.metadata.name in terminating
+            or not was_ours(context, node)
+        ):
             continue
         if not node.is_ready:
             if has_traces(node):
@@ -89,13 +93,13 @@ def _beyond_min(context: ScaleDownContext, pool: NodePool, spare: list[Node]) ->
         if _is_open(context, node) and is_ours(context, node) and not is_off(context, node):
             by_type.setdefault(context.server_type(node).lower(), []).append(node)
     for server_type, ready in by_type.items():
-        going = [node for node in ready if node.metadata.name in names]
+        terminating = [node for node in ready if node.metadata.name in names]
         if keeps := wanted.get(server_type, 0):
-            going.sort(key=lambda one: (not has_traces(one), -context.price(one), one.metadata.name))
-            going = going[: max(0, len(ready) - keeps)]
+            terminating.sort(key=lambda one: (not has_traces(one), -context.price(one), one.metadata.name))
+            terminating = terminating[: max(0, len(ready) - keeps)]
             if sum(not has_traces(node) for node in ready) < keeps:
-                must_wait |= {node.metadata.name for node in going}
-        may_go |= {node.metadata.name for node in going}
+                must_wait |= {node.metadata.name for node in terminating}
+        may_go |= {node.metadata.name for node in terminating}
     return may_go, must_wait
 
 
@@ -105,8 +109,8 @@ def _is_open(context: ScaleDownContext, node: Node) -> bool:
 
 def _standing(context: ScaleDownContext, pool: NodePool) -> list[Node]:
     """The pool's nodes without those that leave."""
-    nodes, leaving = context.nodes_of_pools[pool.metadata.name], context.leaving
-    return [node for node in nodes if node.metadata.name not in leaving]
+    nodes, terminating = context.nodes_of_pools[pool.metadata.name], context.terminating
+    return [node for node in nodes if node.metadata.name not in terminating]
 
 
 def _let_go(
@@ -134,7 +138,7 @@ def _let_go(
 
 def _mark(context: ScaleDownContext, node: Node, patience: timedelta, quiet: datetime) -> None:
     uid = node.metadata.uid
-    since = context.empty_since[uid] = min(context.memory.empty_since.get(uid, context.now), context.now)
+    since = context.empty_since[uid] = min(context.carry.empty_since.get(uid, context.now), context.now)
     marks_at = since + min(_MOMENT, patience / 4)
     if context.now < marks_at:
         context.remind(marks_at)

@@ -31,7 +31,7 @@ _COMES_BACK: Final = timedelta(minutes=1)
 def drain(context: ScaleDownContext, pool: NodePool, nodes: Iterable[Node]) -> None:
     """What becomes of the nodes of a pool that is being deleted."""
     ours = sorted((node for node in nodes if is_ours(context, node)), key=lambda one: one.metadata.name)
-    standing = [node for node in ours if node.metadata.name not in context.leaving]
+    standing = [node for node in ours if node.metadata.name not in context.terminating]
     if pool.spec.deletion_policy == "Orphan":
         context.said += [
             unmarked(node, "its pool is deleted and leaves it alone") for node in standing if has_traces(node)
@@ -87,7 +87,7 @@ def _may_come_back(pod: Pod) -> bool:
 def _is_too_soon(context: ScaleDownContext, node: Node) -> bool:
     """Whether those who may come back were asked to leave just now."""
     uid = node.metadata.uid
-    asked_at = context.memory.evicted.get(uid)
+    asked_at = context.carry.evicted.get(uid)
     if asked_at is None or not asked_at <= context.now < asked_at + _COMES_BACK:
         return False
     context.evicted[uid] = asked_at

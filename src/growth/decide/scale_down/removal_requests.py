@@ -151,7 +151,7 @@ def note_answer(context: ScaleDownContext, removal: NodeRemovalRequest) -> bool:
 def _noticed_at(context: ScaleDownContext, removal: NodeRemovalRequest) -> datetime:
     """Since when it is known that the provider was asked so many times: what it said before tells nothing."""
     key = f"{removal.metadata.uid}/{removal.status.removal_attempt}"
-    context.noticed[key] = min(context.memory.noticed.get(key, context.now), context.now)
+    context.noticed[key] = min(context.carry.noticed.get(key, context.now), context.now)
     return context.noticed[key]
 
 
@@ -297,7 +297,9 @@ def _await_person(context: ScaleDownContext, removal: NodeRemovalRequest) -> Non
     node, subject = node_of(context, removal), _subject(removal)
     context.said.append(Hold(subject=subject, why=why, reason="RemovalFailed"))
     for told in (subject, *([reference_to(NODES, node.metadata)] if node is not None else [])):
-        context.said.append(RecordEvent(subject=told, why=why, type="Warning", reason="RemovalFailed", action="Removing"))
+        context.said.append(
+            RecordEvent(subject=told, why=why, type="Warning", reason="RemovalFailed", action="Removing")
+        )
 
 
 def forget_wish(context: ScaleDownContext, removal: NodeRemovalRequest) -> None:

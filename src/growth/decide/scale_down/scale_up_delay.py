@@ -45,7 +45,7 @@ def _grew_at(context: ScaleDownContext, pool: str) -> datetime:
         born = [
             node.metadata.creation_timestamp
             for node in context.nodes_of_pools[pool]
-            if node.metadata.name not in context.leaving
+            if node.metadata.name not in context.terminating
         ]
         born += [
             one.metadata.creation_timestamp for one in context.requests.values() if one.pool == pool and is_live(one)

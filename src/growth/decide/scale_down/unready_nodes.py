@@ -52,8 +52,8 @@ def give_up_unready(context: ScaleDownContext, pool: NodePool) -> None:
         else:
             reason = _reason(unit, pool)
             context.tell(node, "ScaleDown", reason)
-            going = asked_to_go(unit.name, pool.metadata.name, node.spec.provider_id, reason, if_unready=True)
-            context.said.append(going)
+            terminating = asked_to_go(unit.name, pool.metadata.name, node.spec.provider_id, reason, if_unready=True)
+            context.said.append(terminating)
 
 
 def may_go_with_work(context: ScaleDownContext, node: Node, pool: NodePool | None) -> bool:

@@ -12,7 +12,7 @@ from growth.api.out_of_service import out_of_service_taint
 from growth.api.settings.model import Settings
 from growth.decide.capacity.availability import Availability
 from growth.decide.capacity.node_startup import awaits_memory
-from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.capacity.offering_catalog import catalog_in
 from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_bought
 from growth.decide.capacity.pool_validation import usable
 from growth.decide.capacity.retry_fingerprint import RetryFingerprint, circumstances_of, is_limited
@@ -24,7 +24,7 @@ from growth.decide.facts.pending_pods import displaced_in, stand_ins_in, waiting
 from growth.decide.registry.step import cluster_in
 from growth.decide.scale_up.plan import ScaleUpPlan
 from growth.decide.scale_up.pod_results import PodResult
-from growth.decide.writes.removal_requests import leaving_in
+from growth.decide.writes.removal_requests import terminating_in
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 
@@ -45,10 +45,10 @@ class ScaleUpContext:
             pool for pool in self.pools if usable(pool, snapshot.clouds) and pool.metadata.name not in closed
         )
         self.requests: Table[NodeRequest] = snapshot.table(NODE_REQUESTS)
-        self.shop = shop_in(snapshot, settings.provision)
-        self.leaving = leaving_in(snapshot)
+        self.catalog = catalog_in(snapshot, settings.provision)
+        self.terminating = terminating_in(snapshot)
         """Nodes that somebody wants to be rid of."""
-        self.closed = self.cluster.closed_offerings | self.shop.closed
+        self.closed = self.cluster.closed_offerings | self.catalog.closed
         """Pools and offerings that this pool must not buy."""
         self.waiting = waiting_in(snapshot)
         """All who want a place."""
@@ -66,13 +66,13 @@ class ScaleUpContext:
     @cached_property
     def held(self) -> list[PoolMachine]:
         """All machines of all pools."""
-        return holdings(self.snapshot, self.shop, just_bought(self.snapshot, self.state))
+        return holdings(self.snapshot, self.catalog, just_bought(self.snapshot, self.state))
 
     @cached_property
     def circumstances(self) -> RetryFingerprint:
         """What a plan depends on beside the pods."""
         held = self.held if any(map(is_limited, self.usable)) else ()
-        return circumstances_of(self.usable, self.shop, held, self.closed)
+        return circumstances_of(self.usable, self.catalog, held, self.closed)
 
     def request(self, name: str) -> NodeRequest | None:
         """The request of this name, if it is seen."""
@@ -101,7 +101,7 @@ class ScaleUpContext:
         if self.is_coming(request):
             return False
         pool, offering = request.pool, request.spec.target_offering
-        sold = self.shop.sold.get(offering)
+        sold = self.catalog.sold.get(offering)
         is_open = sold is not None and sold.access is Availability.OPEN
         return not is_open or pool in self.cluster.closed_pools or (pool, offering) in self.closed
 

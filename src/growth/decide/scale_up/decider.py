@@ -81,23 +81,23 @@ class ScaleUpCarry(msgspec.Struct, frozen=True):
 
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    memory = state.memory if isinstance(state.memory, ScaleUpCarry) else ScaleUpCarry(nodes_heard=snapshot.nodes_heard)
-    if isinstance(state.answer, ScaleUpPlan) and state.answer is not memory.plan:
+    carry = state.carry if isinstance(state.carry, ScaleUpCarry) else ScaleUpCarry(nodes_heard=snapshot.nodes_heard)
+    if isinstance(state.answer, ScaleUpPlan) and state.answer is not carry.plan:
         unseen = frozenset(one.name for one in state.answer.wanted)
-        verdicts = after(state.answer, memory.verdicts, waiting_in(snapshot))
-        memory = msgspec.structs.replace(memory, plan=state.answer, unseen=unseen, verdicts=verdicts)
+        verdicts = after(state.answer, carry.verdicts, waiting_in(snapshot))
+        carry = msgspec.structs.replace(carry, plan=state.answer, unseen=unseen, verdicts=verdicts)
     is_optimised = any(pool.spec.disruption.mode == "act" for pool in snapshot.table(NODE_POOLS).values())
-    demand = noted(memory.demand, snapshot, settings.consolidate.window) if is_optimised else None
-    return _Pass(snapshot, state, settings, msgspec.structs.replace(memory, demand=demand)).run()
+    demand = noted(carry.demand, snapshot, settings.consolidate.window) if is_optimised else None
+    return _Pass(snapshot, state, settings, msgspec.structs.replace(carry, demand=demand)).run()
 
 
 class _Pass:
     """One look at everything."""
 
-    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, memory: ScaleUpCarry) -> None:
-        self._snapshot, self._state, self._settings, self._memory = snapshot, state, settings, memory
+    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, carry: ScaleUpCarry) -> None:
+        self._snapshot, self._state, self._settings, self._carry = snapshot, state, settings, carry
         self._now = snapshot.now
-        self._outlook = ScaleUpContext(snapshot, state, settings, memory.plan)
+        self._outlook = ScaleUpContext(snapshot, state, settings, carry.plan)
 
     def run(self) -> Decision:
         cluster = self._outlook.cluster
@@ -107,22 +107,22 @@ class _Pass:
         if cluster.gives_up:
             return self._nothing("GivingUp", "machines that did not come are given up first")
         unseen, unwanted, refused = self._unseen()
-        memory = self._noticing([*(one.name for one in unseen), *unwanted], refused)
-        self._outlook.verdicts = memory.verdicts
+        carry = self._noticing([*(one.name for one in unseen), *unwanted], refused)
+        self._outlook.verdicts = carry.verdicts
         joins = tuple(joined(self._outlook))
         doing: tuple[Action | Hold, ...] = (*map(asked_for, unseen), *joins, *taken_back(self._outlook))
-        is_joining = bool(joins) and is_ahead(memory.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN)
-        if unseen or unwanted or is_joining or self._state.is_thinking:
+        is_joining = bool(joins) and is_ahead(carry.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN)
+        if unseen or unwanted or is_joining or self._state.is_computing:
             # Nothing more can be decided; when that is over we are woken, unless it went before it was seen.
             wake_at = self._now + _SEEN_WITHIN if unseen or unwanted or is_joining else None
-            return Decision((*doing, *memory.told), wake_at, memory)
-        waiting = sort_out(self._outlook, is_node_new=self._snapshot.nodes_heard != memory.nodes_heard)
+            return Decision((*doing, *carry.told), wake_at, carry)
+        waiting = sort_out(self._outlook, is_node_new=self._snapshot.nodes_heard != carry.nodes_heard)
         missing = self._missing(waiting)
         said = (*waiting.nudges, *told(self._outlook, waiting))
-        probes = self._probes(waiting, memory)
-        thought, memory = self._think(waiting, missing, probes, msgspec.structs.replace(memory, told=said))
+        probes = self._probes(waiting, carry)
+        computation, carry = self._compute(waiting, missing, probes, msgspec.structs.replace(carry, told=said))
         wake_at = min((when for when in waiting.wake_at if when > self._now), default=None)
-        return Decision((*doing, *said), wake_at, memory, thought)
+        return Decision((*doing, *said), wake_at, carry, computation)
 
     def _nothing(self, reason: str, why: str, told: tuple[Action | Hold, ...] = ()) -> Decision:
         """The steps 2 and 4 of the registry's loop. What was planned is forgotten soon: when it goes on, things stand
@@ -131,10 +131,10 @@ class _Pass:
             Hold(subject=reference_to(NODE_POOLS, pool.metadata), why=why, reason=reason)
             for pool in self._outlook.pools
         )
-        unseen = self._memory.unseen
-        if not is_ahead(self._memory.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN):
+        unseen = self._carry.unseen
+        if not is_ahead(self._carry.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN):
             unseen = frozenset(filter(self._was_just_asked_for, unseen))
-        return Decision((*said, *told), None, msgspec.structs.replace(self._memory, unseen=unseen))
+        return Decision((*said, *told), None, msgspec.structs.replace(self._carry, unseen=unseen))
 
     def _was_just_asked_for(self, name: str) -> bool:
         outcome = self._state.outcome_of(CreateObject, reference_by_name(NODE_REQUESTS, name))
@@ -147,8 +147,8 @@ class _Pass:
         nobody wants any more, but that may be there; and what is to be said of those whose requests were refused."""
         unseen, unwanted = list[PlannedLaunch](), list[str]()
         refused: dict[str, PodResult] = {}
-        for one in self._memory.plan.wanted:
-            if one.name not in self._memory.unseen or self._outlook.request(one.name):
+        for one in self._carry.plan.wanted:
+            if one.name not in self._carry.unseen or self._outlook.request(one.name):
                 continue
             outcome = self._state.outcome_of(CreateObject, reference_by_name(NODE_REQUESTS, one.name))
             if not self._is_wanted(one):
@@ -160,7 +160,7 @@ class _Pass:
             if outcome is not None and outcome.result is Result.REFUSED:
                 # It would be refused again, and meanwhile nobody else would be served. It is no failure of the pods.
                 why = f"its NodeRequest was refused: {outcome.message}"
-                verdict = PodResult(PodResults.SET_ASIDE, self._now, why, circumstances=self._memory.plan.circumstances)
+                verdict = PodResult(PodResults.SET_ASIDE, self._now, why, circumstances=self._carry.plan.circumstances)
                 refused |= dict.fromkeys(one.pods or (one.shortage,), verdict)
             else:
                 # Until it is seen it is asked for again, which changes nothing if it is there: a watch may lag, and
@@ -177,7 +177,7 @@ class _Pass:
     def _is_of_this_plan(self, outcome: Outcome) -> bool:
         """Whether this is how the last plan ended, and not an earlier one that wanted the same. If the clock was set
         back since, nobody can tell; then the next plan is made with the right time."""
-        made_at = self._memory.plan.at
+        made_at = self._carry.plan.at
         return outcome.at <= self._now and (made_at <= outcome.at or made_at > self._now)
 
     def _is_wanted(self, wanted: PlannedLaunch) -> bool:
@@ -189,66 +189,66 @@ class _Pass:
         if (wanted.pool.metadata.name, wanted.offering.id) in self._outlook.closed:
             return False
         # A stand-in goes when its successor comes, whose machine this is.
-        is_new = is_ahead(self._memory.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN)
+        is_new = is_ahead(self._carry.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN)
         waiting = self._outlook.waiting
         return not wanted.pods or any(uid in waiting or (is_new and is_stand_in(uid)) for uid in wanted.pods)
 
     def _noticing(self, unseen: list[str], refused: dict[str, PodResult]) -> ScaleUpCarry:
         """What is remembered from now on: who was seen, and whether somebody new waits."""
-        memory, now = self._memory, self._now
+        carry, now = self._carry, self._now
         stand_ins = frozenset(self._outlook.stand_ins)
-        is_news = self._snapshot.arrivals != memory.arrivals or not stand_ins <= memory.stand_ins
-        first_at, at_most = memory.first_at, self._settings.grow.at_most
-        if memory.is_idle and first_at is not None and not is_ahead(first_at + at_most, now, at_most):
+        is_news = self._snapshot.arrivals != carry.arrivals or not stand_ins <= carry.stand_ins
+        first_at, at_most = carry.first_at, self._settings.grow.at_most
+        if carry.is_idle and first_at is not None and not is_ahead(first_at + at_most, now, at_most):
             first_at = None  # those found their nodes long ago, and say nothing about who comes now
         return msgspec.structs.replace(
-            memory,
+            carry,
             unseen=frozenset(unseen),
-            verdicts={**memory.verdicts, **refused} if refused else memory.verdicts,
+            verdicts={**carry.verdicts, **refused} if refused else carry.verdicts,
             arrivals=self._snapshot.arrivals,
             stand_ins=stand_ins,
             first_at=first_at or (now if is_news else None),
-            last_at=now if is_news else memory.last_at,
+            last_at=now if is_news else carry.last_at,
         )
 
     # 3. The next plan
 
-    def _probes(self, waiting: PendingPods, memory: ScaleUpCarry) -> ProbeSchedule:
+    def _probes(self, waiting: PendingPods, carry: ScaleUpCarry) -> ProbeSchedule:
         """Offerings to test; what was just found to serve no pod, or to pass a limit, is not asked about at once."""
         planned = {pod.metadata.uid for pod in (*waiting.seated, *waiting.expected)}
         unplanned = {pod.metadata.uid for pod, _ in waiting.held}
         found = probing(self._outlook, planned, unplanned)
         again_after = self._settings.grow.count_failures_every
-        if found.due and memory.probed_at is not None:
-            again_at = memory.probed_at + again_after
+        if found.due and carry.probed_at is not None:
+            again_at = carry.probed_at + again_after
             if is_ahead(again_at, self._now, again_after):
                 found.due.clear()
                 found.wake_at.append(again_at)
         waiting.wake_at += found.wake_at
         return found
 
-    def _think(
-        self, waiting: PendingPods, missing: tuple[Shortage, ...], probes: ProbeSchedule, memory: ScaleUpCarry
+    def _compute(
+        self, waiting: PendingPods, missing: tuple[Shortage, ...], probes: ProbeSchedule, carry: ScaleUpCarry
     ) -> tuple[Callable[[], ScaleUpPlan] | None, ScaleUpCarry]:
         settings = self._settings.grow
         if not waiting.unserved and not missing and not probes.due:
             # Those who have just come may be refused in a moment; then they have waited since now.
-            return None, msgspec.structs.replace(memory, is_idle=True)
-        memory = msgspec.structs.replace(memory, is_idle=False)
-        first_at, last_at = memory.first_at or self._now, memory.last_at or self._now
+            return None, msgspec.structs.replace(carry, is_idle=True)
+        carry = msgspec.structs.replace(carry, is_idle=False)
+        first_at, last_at = carry.first_at or self._now, carry.last_at or self._now
         due, longest = min(last_at + settings.quiet, first_at + settings.at_most), settings.at_most
-        if memory.asked_at is not None and memory.plan.at != memory.asked_at:
-            due, longest = max(due, memory.asked_at + _AFTER_A_MISTAKE), max(longest, _AFTER_A_MISTAKE)
+        if carry.asked_at is not None and carry.plan.at != carry.asked_at:
+            due, longest = max(due, carry.asked_at + _AFTER_A_MISTAKE), max(longest, _AFTER_A_MISTAKE)
         if is_ahead(due, self._now, longest):
             waiting.wake_at.append(due)
-            return None, msgspec.structs.replace(memory, first_at=first_at, last_at=last_at)
+            return None, msgspec.structs.replace(carry, first_at=first_at, last_at=last_at)
         question = self._question(waiting, missing, (*probes.due, *probes.beside))
         if probes.due:
-            memory = msgspec.structs.replace(memory, probed_at=self._now)
-        memory = msgspec.structs.replace(
-            memory, first_at=None, last_at=None, asked_at=self._now, nodes_heard=self._snapshot.nodes_heard
+            carry = msgspec.structs.replace(carry, probed_at=self._now)
+        carry = msgspec.structs.replace(
+            carry, first_at=None, last_at=None, asked_at=self._now, nodes_heard=self._snapshot.nodes_heard
         )
-        return lambda: answer(question), memory
+        return lambda: answer(question), carry
 
     def _missing(self, waiting: PendingPods) -> tuple[Shortage, ...]:
         """Machines that pools want even without load; those that could not be found are asked for again later."""
@@ -276,7 +276,7 @@ class _Pass:
             for _, request in sorted(outlook.requests.items())
             if outlook.has_places(request)
             and request.pool in pools
-            and (offering := offering_for(request, outlook.shop)) is not None
+            and (offering := offering_for(request, outlook.catalog)) is not None
         ]
         expected = {pod.metadata.uid: outlook.verdicts[pod.metadata.uid].node for pod in waiting.expected}
         # Of a machine that nobody sells any more we cannot tell what it will be: its pods keep their places, unseen.
@@ -286,9 +286,9 @@ class _Pass:
         machines = [machine.name for cloud in snapshot.clouds.values() for machine in cloud.machines]
         taken = {name for _, name in (*outlook.requests, *removals)} | {*snapshot.nodes, *machines}
         return ScaleUpProblem(
-            stage=SimulatedCluster.copy_of(snapshot),
+            simulated=SimulatedCluster.copy_of(snapshot),
             pools=outlook.usable,
-            offerings=outlook.shop.buyable,
+            offerings=outlook.catalog.buyable,
             bought=tuple(one.bought for one in outlook.held),
             coming=tuple(coming),
             pods=tuple(sorted(waiting.unserved, key=importance)),
@@ -298,7 +298,7 @@ class _Pass:
             taken=frozenset(taken),
             at=self._now,
             circumstances=outlook.circumstances,
-            trials=outlook.shop.trials,
+            trials=outlook.catalog.trials,
             displaced=tuple(outlook.displaced.values()),
             spare=spare_nodes(outlook),
             closed=outlook.closed,
@@ -306,11 +306,11 @@ class _Pass:
             foresight=self._foresight(),
             probes=probes,
             gangs=outlook.gangs,
-            if_tried=offerings_if_tried(outlook.shop, snapshot.clouds) if outlook.gangs else (),
+            if_tried=offerings_if_tried(outlook.catalog, snapshot.clouds) if outlook.gangs else (),
         )
 
     def _foresight(self) -> DemandForecast:
-        demand = self._memory.demand
+        demand = self._carry.demand
         if demand is None or not demand.knows():
             return DemandForecast()
         acting = (pool.metadata.name for pool in self._outlook.usable if pool.spec.disruption.mode == "act")

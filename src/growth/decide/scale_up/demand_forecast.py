@@ -40,7 +40,7 @@ class DemandForecast(msgspec.Struct, frozen=True):
 
 
 def foreseeing(
-    stage: SimulatedCluster,
+    simulated: SimulatedCluster,
     pods: Sequence[Pod],
     market: NodeOptions,
     found: PlacementSolution,
@@ -52,11 +52,11 @@ def foreseeing(
         return found
     best, most = found, 0.0
     for count in sorted({round(share * len(expected.pods)) for share in _SHARES} - {0}):
-        whole = plan(stage, [*pods, *expected.pods[:count]], market)
+        whole = plan(simulated, [*pods, *expected.pods[:count]], market)
         larger = _of_those_who_wait(whole, {pod.metadata.uid for pod in expected.pods})
         if not _is_bought_by(larger, foresight.pools) or _left_out(larger) != _left_out(found):
             continue
-        gain = _gain(found, larger, _Filling.of(stage, market, found, larger, whole), count / expected.per_hour)
+        gain = _gain(found, larger, _Filling.of(simulated, market, found, larger, whole), count / expected.per_hour)
         if gain > most:
             best, most = larger, gain
     return best
@@ -72,7 +72,7 @@ class _Filling(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of(
-        stage: SimulatedCluster,
+        simulated: SimulatedCluster,
         market: NodeOptions,
         found: PlacementSolution,
         larger: PlacementSolution,
@@ -80,7 +80,7 @@ class _Filling(msgspec.Struct, frozen=True):
     ) -> "_Filling":
         """``whole`` is the larger plan with all that are expected on it."""
         bought = {one.name for one in larger.buy}
-        asked = _asked(stage, [pod for one in whole.buy if one.name in bought for pod in one.pods])
+        asked = _asked(simulated, [pod for one in whole.buy if one.name in bought for pod in one.pods])
         small, large = _room(market, found.buy), _room(market, larger.buy)
         known = [name for name in _WEIGHED if large[name]]
         return _Filling(
@@ -104,8 +104,8 @@ def _room(market: NodeOptions, nodes: Sequence[PlannedNode]) -> dict[str, int]:
     return {name: sum(room.get(name, 0) for room in rooms) for name in _WEIGHED}
 
 
-def _asked(stage: SimulatedCluster, pods: Sequence[Pod]) -> dict[str, int]:
-    asked = [stage.requests(pod) for pod in pods]
+def _asked(simulated: SimulatedCluster, pods: Sequence[Pod]) -> dict[str, int]:
+    asked = [simulated.requests(pod) for pod in pods]
     return {name: sum(one.get(name, 0) for one in asked) for name in _WEIGHED}
 
 

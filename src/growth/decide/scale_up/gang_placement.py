@@ -60,37 +60,37 @@ def without_held_back(
 
 
 def plan_together(
-    stage: SimulatedCluster,
+    simulated: SimulatedCluster,
     pods: Sequence[Pod],
     market: NodeOptions,
     gangs: Sequence[Gang],
     if_tried: Callable[[], NodeOptions] | None = None,
 ) -> GangPlacement:
     """Plan for these pods; ``if_tried`` is the market as it would be if all that is on trial could be had."""
-    solution = plan(stage, pods, market)
+    solution = plan(simulated, pods, market)
     uids = {pod.metadata.uid for pod in pods}
     gangs = [gang for gang in gangs if not gang.pods.isdisjoint(uids)]
     lacking = _lacking(solution, gangs)
     if lacking and if_tried is not None:
-        hopeless = _lacking(plan(stage, pods, if_tried()), gangs)
+        hopeless = _lacking(plan(simulated, pods, if_tried()), gangs)
         gangs = [gang for gang in gangs if gang.workload not in lacking or gang.workload in hopeless]
         lacking = {workload: why for workload, why in lacking.items() if workload in hopeless}
     if not lacking:
         return GangPlacement(list(pods), solution)
-    return _Sharing(stage, pods, market, gangs, lacking).run(solution)
+    return _Sharing(simulated, pods, market, gangs, lacking).run(solution)
 
 
-def offerings_if_tried(shop: OfferingCatalog, providers: Mapping[str, ProviderState]) -> tuple[Offering, ...]:
+def offerings_if_tried(catalog: OfferingCatalog, providers: Mapping[str, ProviderState]) -> tuple[Offering, ...]:
     """Everything that may be launched, with all the stock that providers list of what is on trial; nothing if nothing
     is."""
-    if not shop.trials and all(one.access is not Availability.ON_TRIAL for one in shop.sold.values()):
+    if not catalog.trials and all(one.access is not Availability.ON_TRIAL for one in catalog.sold.values()):
         return ()
     listed = {one.id: one.stock for provider in providers.values() for one in provider.offerings}
     return tuple(
         msgspec.structs.replace(one.offering, stock=listed.get(one.offering.id))
         if one.access is Availability.ON_TRIAL
         else one.offering
-        for one in shop.sold.values()
+        for one in catalog.sold.values()
         if one.access is not Availability.CLOSED
     )
 
@@ -100,13 +100,13 @@ class _Sharing:
 
     def __init__(
         self,
-        stage: SimulatedCluster,
+        simulated: SimulatedCluster,
         pods: Sequence[Pod],
         market: NodeOptions,
         gangs: Sequence[Gang],
         lacking: dict[str, str],
     ) -> None:
-        self._stage, self._pods, self._market = stage, pods, market
+        self._simulated, self._pods, self._market = simulated, pods, market
         self._gangs = {gang.workload: gang for gang in gangs}
         self._lacking = lacking
         """By workload, why."""
@@ -130,7 +130,7 @@ class _Sharing:
     def _without(self, out: set[str]) -> tuple[set[str], PlacementSolution]:
         """Who else lacks a place when these are out: with other demand the packing is another one."""
         while True:
-            solution = plan(self._stage, self._but(out), self._market)
+            solution = plan(self._simulated, self._but(out), self._market)
             more = _lacking(solution, [gang for name, gang in self._gangs.items() if name not in out])
             if not more:
                 return out, solution
@@ -151,7 +151,7 @@ class _Sharing:
                 continue
             tries -= 1
             without = out - {name}
-            larger = plan(self._stage, self._but(without), self._market)
+            larger = plan(self._simulated, self._but(without), self._market)
             there = [gang for one, gang in self._gangs.items() if one not in without]
             if _lacking(larger, there) or _left_out(larger) != _left_out(solution):
                 vain.add(likes)
@@ -166,7 +166,7 @@ class _Sharing:
     def _likes(self, name: str) -> object:
         """What two gangs have in common of which one finds a place if the other does."""
         pods = [pod for pod in self._pods if pod.metadata.uid in self._gangs[name].pods]
-        if self._stage.has_repellents or not all(_is_plain(pod.spec) for pod in pods):
+        if self._simulated.has_repellents or not all(_is_plain(pod.spec) for pod in pods):
             return name
         return tuple(sorted(msgspec.msgpack.encode(pod.spec, order="deterministic") for pod in pods))
 
@@ -183,10 +183,10 @@ def _lacking(solution: PlacementSolution, gangs: Iterable[Gang]) -> dict[str, st
     reasons = {one.pod.metadata.uid: one.reason for one in solution.left_out if not one.is_for_now}
     lacking: dict[str, str] = {}
     for gang in gangs if reasons else ():
-        homeless = sorted(gang.pods & reasons.keys())
-        if homeless:
-            count = f"{len(homeless)} of its {len(gang.pods)} pods" if len(gang.pods) > 1 else "its pod"
-            lacking[gang.workload] = f"there is no place for {count}: {reasons[homeless[0]]}"
+        unplaced = sorted(gang.pods & reasons.keys())
+        if unplaced:
+            count = f"{len(unplaced)} of its {len(gang.pods)} pods" if len(gang.pods) > 1 else "its pod"
+            lacking[gang.workload] = f"there is no place for {count}: {reasons[unplaced[0]]}"
     return lacking
 
 

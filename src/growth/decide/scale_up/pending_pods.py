@@ -127,14 +127,14 @@ def sort_out(outlook: ScaleUpContext, *, is_node_new: bool) -> PendingPods:
     found.expected += stand_ins.expected
     found.wake_at += stand_ins.wake_at
     if is_refusing or starting:
-        crowd = PendingPods()
+        counts = PendingPods()
         for uid, pod in outlook.snapshot.untried.items():
             if is_refusing or _owner(pod) in starting:
-                sorting.put(uid, pod, crowd)
+                sorting.put(uid, pod, counts)
         # What there is to say to them is said when they are refused.
-        found.unserved += crowd.unserved
-        found.seated += crowd.seated
-        found.expected += crowd.expected
+        found.unserved += counts.unserved
+        found.seated += counts.seated
+        found.expected += counts.expected
     if outlook.gangs:
         _keep_whole(outlook, found)
     found.wake_at += [one.until for pool in outlook.pools for one in pool.status.offerings if one.until]
@@ -239,7 +239,7 @@ def _places_on(outlook: ScaleUpContext, request: NodeRequest) -> Iterable[str]:
     name, snapshot = request.metadata.name, outlook.snapshot
     node = snapshot.nodes.get(name)
     # Others may have taken room on a node that is open, and one that has less than promised has not room for all.
-    is_kept = name in snapshot.closed and request.spec.target_offering not in outlook.shop.disappointing
+    is_kept = name in snapshot.closed and request.spec.target_offering not in outlook.catalog.disappointing
     if node is None or not node.is_ready or is_kept:
         return request.planned_for
     fitting = still_fitting(request, snapshot, outlook.waiting)
@@ -250,14 +250,18 @@ def _places_on(outlook: ScaleUpContext, request: NodeRequest) -> Iterable[str]:
 
 def _is_surprising(outlook: ScaleUpContext, request: NodeRequest, node: Node) -> bool:
     """Whether a node has less than is believed of its offering so far."""
-    offering = offering_for(request, outlook.shop)
+    offering = offering_for(request, outlook.catalog)
     pool = next((pool for pool in outlook.pools if pool.metadata.name == request.pool), None)
     return offering is not None and pool is not None and bool(shortfall(node, allocatable_from(offering, pool)))
 
 
 def _is_expected(outlook: ScaleUpContext, pod: Pod, verdict: PodResult) -> bool:
     """Whether the scheduler may still place it where there was room: until others have taken that."""
-    if verdict.node not in outlook.snapshot.nodes or verdict.node in outlook.leaving or verdict.node in outlook.dead:
+    if (
+        verdict.node not in outlook.snapshot.nodes
+        or verdict.node in outlook.terminating
+        or verdict.node in outlook.dead
+    ):
         return False
     if not is_ahead(verdict.at + _EXPECTED, outlook.now, _EXPECTED):
         return False

@@ -35,7 +35,7 @@ from growth.decide.writes.node_requests import request_name
 class ScaleUpProblem(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan is asked for."""
 
-    stage: SimulatedCluster
+    simulated: SimulatedCluster
     pools: tuple[NodePool, ...]
     offerings: tuple[Offering, ...]
     bought: tuple[PoolUsage, ...]
@@ -111,12 +111,12 @@ NO_PLAN: Final = ScaleUpPlan(at=datetime.min.replace(tzinfo=UTC), circumstances=
 
 def answer(question: ScaleUpProblem) -> ScaleUpPlan:
     """Think. The same question has the same answer."""
-    stage = question.stage
-    clear(stage, question.displaced)
+    simulated = question.simulated
+    clear(simulated, question.displaced)
     for name in question.spare:
-        stage.change_node(without_mark(stage.nodes[name]))
+        simulated.change_node(without_mark(simulated.nodes[name]))
     market = node_options_of(
-        stage, question.pools, question.offerings, question.bought, question.trials, closed=question.closed
+        simulated, question.pools, question.offerings, question.bought, question.trials, closed=question.closed
     )
     warm, cold = warmed(market, question.shortages)
     if warm:
@@ -124,22 +124,22 @@ def answer(question: ScaleUpProblem) -> ScaleUpPlan:
         offerings = less_bought(question.offerings, warm, question.trials)
         closed = question.closed | closed_by(warm, question.trials, question.offerings)
         market = node_options_of(
-            stage, question.pools, offerings, (*question.bought, *bought), question.trials, closed=closed
+            simulated, question.pools, offerings, (*question.bought, *bought), question.trials, closed=closed
         )
-    enter(stage, question.coming, market.maker)
+    enter(simulated, question.coming, market.maker)
     taken = set(question.taken)
     wanted: list[PlannedLaunch] = []
     for kind in warm:
         name = request_name(kind.pool, kind.offering.id, ("min",), taken)
         taken.add(name)
         wanted.append(PlannedLaunch(name, kind.pool, kind.offering, shortage=_shortage(kind, question)))
-        market.maker.make(name, kind.pool, kind.offering).enter(stage)
-    _, lost = seat(stage, question.seated, _places(question))
-    demand, set_aside = without_held_back(*_sorted_out(stage, (*lost, *question.pods)), question.gangs)
-    shy = _shy(stage, demand)
-    together = plan_together(stage, demand, market, question.gangs, _if_tried(stage, question))
+        market.maker.make(name, kind.pool, kind.offering).enter(simulated)
+    _, lost = seat(simulated, question.seated, _places(question))
+    demand, set_aside = without_held_back(*_sorted_out(simulated, (*lost, *question.pods)), question.gangs)
+    shy = _shy(simulated, demand)
+    together = plan_together(simulated, demand, market, question.gangs, _if_tried(simulated, question))
     found = together.solution
-    solution = foreseeing(stage, together.pods, market, found, question.foresight)
+    solution = foreseeing(simulated, together.pods, market, found, question.foresight)
     wanted = _with_pods(wanted, solution, shy)
     for node in solution.buy:
         uids = tuple(pod.metadata.uid for pod in node.pods)
@@ -150,7 +150,7 @@ def answer(question: ScaleUpProblem) -> ScaleUpPlan:
         foresees = solution is not found
         wanted.append(PlannedLaunch(name, node.pool, node.offering, uids, hands_keys, wakes, foresees=foresees))
     wanted = succeeding(wanted, (*question.seated, *question.pods), question.predecessors)
-    wanted += launched(stage, question.pools, question.probes, bought=question.bought, wanted=wanted, taken=taken)
+    wanted += launched(simulated, question.pools, question.probes, bought=question.bought, wanted=wanted, taken=taken)
     own = {one.name for one in wanted}
     joining, expected = _joining(question, solution, shy, own)
     # Who was nominated somewhere, or has a key, is expected there as well: nobody else is planned in its place.
@@ -183,11 +183,13 @@ def _places(question: ScaleUpProblem) -> dict[str, list[str]]:
     return found
 
 
-def _if_tried(stage: SimulatedCluster, question: ScaleUpProblem) -> Callable[[], NodeOptions] | None:
+def _if_tried(simulated: SimulatedCluster, question: ScaleUpProblem) -> Callable[[], NodeOptions] | None:
     """The market as it would be if all that is on trial could be had; None if nothing is on trial."""
     if not question.if_tried:
         return None
-    return lambda: node_options_of(stage, question.pools, question.if_tried, question.bought, closed=question.closed)
+    return lambda: node_options_of(
+        simulated, question.pools, question.if_tried, question.bought, closed=question.closed
+    )
 
 
 def _shortage(kind: NodeOption, question: ScaleUpProblem) -> str:
@@ -195,30 +197,30 @@ def _shortage(kind: NodeOption, question: ScaleUpProblem) -> str:
     return next(one.name for one in question.shortages if (one.pool, one.server_type.lower()) == (pool, server_type))
 
 
-def _sorted_out(stage: SimulatedCluster, pods: Sequence[Pod]) -> tuple[list[Pod], list[ExcludedPod]]:
+def _sorted_out(simulated: SimulatedCluster, pods: Sequence[Pod]) -> tuple[list[Pod], list[ExcludedPod]]:
     """Those that a machine could help, and the others with the reason."""
     demand: list[Pod] = []
     set_aside: list[ExcludedPod] = []
     for pod in pods:
-        aside = why_unplaceable(stage, pod) or has_place(stage, pod)
+        aside = why_unplaceable(simulated, pod) or has_place(simulated, pod)
         if aside is None:
             demand.append(pod)
             continue
         set_aside.append(aside)
         if aside.node:
-            stage.place(pod, aside.node)
+            simulated.place(pod, aside.node)
     return demand, set_aside
 
 
-def _shy(stage: SimulatedCluster, pods: Sequence[Pod]) -> frozenset[str]:
+def _shy(simulated: SimulatedCluster, pods: Sequence[Pod]) -> frozenset[str]:
     """Pods that others' anti-affinity keeps away from somewhere: no new node wakes those that nothing else hinders."""
-    if not stage.nodes or not stage.has_repellents:
+    if not simulated.nodes or not simulated.has_repellents:
         return frozenset()
     known: dict[tuple[str, int], bool] = {}
     for pod in pods:
         key = (pod.metadata.namespace, id(pod.metadata.labels))
         if key not in known:
-            known[key] = any(one.values for one in feared_by(stage, pod))
+            known[key] = any(one.values for one in feared_by(simulated, pod))
     return frozenset(pod.metadata.uid for pod in pods if known[pod.metadata.namespace, id(pod.metadata.labels)])
 
 

@@ -49,10 +49,10 @@ def halted(outlook: ScaleUpContext, why: str) -> Iterator[Action | Hold]:
 
 def _failing_launches(outlook: ScaleUpContext, pod: Pod) -> Iterator[str]:
     """What fails in the pools that the pod asks for."""
-    if not outlook.shop.launches:
+    if not outlook.catalog.launches:
         return
     for pool in PoolSelection(outlook.pools, outlook.usable).pools_of(pod):
-        record = outlook.shop.launches.get(pool)
+        record = outlook.catalog.launches.get(pool)
         if record is not None:
             yield record.sentence
 

@@ -58,7 +58,7 @@ def probing(outlook: ScaleUpContext, planned: Collection[str], unplanned: Collec
     """
     found = ProbeSchedule()
     usable = {pool.metadata.name: pool for pool in outlook.usable}
-    for name, record in sorted(outlook.shop.launches.items()):
+    for name, record in sorted(outlook.catalog.launches.items()):
         if name in usable:
             _Pool(outlook, usable[name], record).look(planned, unplanned, found)
     return found
@@ -71,7 +71,7 @@ class _Pool:
         self._outlook, self._pool, self._record = outlook, pool, record
         self._offerings = [
             one.offering
-            for one in outlook.shop.sold.values()
+            for one in outlook.catalog.sold.values()
             if may_buy(pool, one.offering) and one.access is not Availability.CLOSED and one.offering.stock != 0
         ]
         self._live = [

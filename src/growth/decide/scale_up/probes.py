@@ -28,7 +28,7 @@ class Probe(msgspec.Struct, frozen=True):
 
 
 def launched(
-    stage: SimulatedCluster,
+    simulated: SimulatedCluster,
     pools: Iterable[NodePool],
     probes: Iterable[Probe],
     *,
@@ -45,7 +45,7 @@ def launched(
         prices = [one.offering.price_per_hour for one in wanted if one.pool.metadata.name == probe.pool]
         pool = by_name[probe.pool]
         had = [*bought, *(PoolUsage.of(one.pool.metadata.name, one.offering) for one in all_wanted)]
-        market = node_options_of(stage, (pool,), probe.offerings, had)
+        market = node_options_of(simulated, (pool,), probe.offerings, had)
         left = [limit.left for limit in market.limits]
         order = {one.id: place for place, one in enumerate(probe.offerings)}
         numbers = sorted(range(len(market.kinds)), key=lambda number: order[market.kinds[number].offering.id])
@@ -54,7 +54,7 @@ def launched(
             if probe.is_beside and kind.offering.price_per_hour >= max(prices, default=0.0):
                 continue
             is_new = kind.offering.id not in launching
-            if is_new and not hindrance(market, left, number) and _serves(stage, kind, probe.pods):
+            if is_new and not hindrance(market, left, number) and _serves(simulated, kind, probe.pods):
                 names = {*taken, *(one.name for one in all_wanted)}
                 name = request_name(pool, kind.offering.id, ("probe",), names)
                 found.append(PlannedLaunch(name, pool, kind.offering, is_probe=True))
@@ -62,23 +62,23 @@ def launched(
     return found
 
 
-def _serves(stage: SimulatedCluster, kind: NodeOption, pods: Sequence[Pod]) -> bool:
+def _serves(simulated: SimulatedCluster, kind: NodeOption, pods: Sequence[Pod]) -> bool:
     """Whether one of these pods would fit on a machine of this kind; without pods the machine itself is wanted."""
     if not pods:
         return True
-    mark = stage.mark()
-    kind.new.enter(stage)
+    mark = simulated.mark()
+    kind.new.enter(simulated)
     try:
-        return any(_fits(stage, pod, kind.new.node.metadata.name) for pod in pods)
+        return any(_fits(simulated, pod, kind.new.node.metadata.name) for pod in pods)
     finally:
-        stage.back_to(mark)
+        simulated.back_to(mark)
 
 
-def _fits(stage: SimulatedCluster, pod: Pod, node: str) -> bool:
-    mark = stage.mark()
-    if stage.is_placed(pod.metadata.uid):
-        stage.remove(pod.metadata.uid)
+def _fits(simulated: SimulatedCluster, pod: Pod, node: str) -> bool:
+    mark = simulated.mark()
+    if simulated.is_placed(pod.metadata.uid):
+        simulated.remove(pod.metadata.uid)
     try:
-        return fit(stage, pod, node) is None
+        return fit(simulated, pod, node) is None
     finally:
-        stage.back_to(mark)
+        simulated.back_to(mark)

@@ -16,13 +16,15 @@ from growth.decide.writes.node_patches import unmarked
 
 def spare_nodes(outlook: ScaleUpContext) -> tuple[str, ...]:
     """Marked nodes that can be had back: their removal has not begun, and their pool stays."""
-    going = moving_in(outlook.snapshot).going
+    terminating = moving_in(outlook.snapshot).terminating
     staying = {pool.metadata.name for pool in outlook.pools if pool.metadata.deletion_timestamp is None}
     return tuple(
         sorted(
             name
             for name, node in outlook.snapshot.to_go.items()
-            if is_tainted(node) and name not in outlook.leaving | going and node.metadata.labels.get(POOL) in staying
+            if is_tainted(node)
+            and name not in outlook.terminating | terminating
+            and node.metadata.labels.get(POOL) in staying
         )
     )
 

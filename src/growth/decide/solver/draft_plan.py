@@ -21,7 +21,7 @@ PLANNED = "planned-"
 class DraftPlan:
     """Nodes with their pods, and pods that are left out."""
 
-    stage: SimulatedCluster
+    simulated: SimulatedCluster
     table: NodeOptionTable
     groups: Sequence[EquivalenceGroup]
     masks: Sequence[Bools]
@@ -39,7 +39,7 @@ class DraftPlan:
 
     def new_name(self) -> str:
         """A name for one more machine, which nothing on the stage has."""
-        while (name := f"{PLANNED}{next(self._numbers):05d}") in self.stage.nodes:
+        while (name := f"{PLANNED}{next(self._numbers):05d}") in self.simulated.nodes:
             pass
         return name
 
@@ -71,34 +71,34 @@ class DraftPlan:
     def take_away(self, uids: set[str]) -> list[Pod]:
         """These pods leave their nodes, on the stage, too; machines that would stand empty are not bought."""
         for pod, name in self.placements():
-            if pod.metadata.uid in uids and self.stage.is_placed(pod.metadata.uid):
-                self.stage.remove(pod.metadata.uid, name)
+            if pod.metadata.uid in uids and self.simulated.is_placed(pod.metadata.uid):
+                self.simulated.remove(pod.metadata.uid, name)
         taken: list[Pod] = []
         for pods in [*self.existing.values(), *(pods for _, pods in self.bought.values())]:
-            leaving = [pod for pod in pods if pod.metadata.uid in uids]
-            if leaving:
-                taken += leaving
+            terminating = [pod for pod in pods if pod.metadata.uid in uids]
+            if terminating:
+                taken += terminating
                 pods[:] = [pod for pod in pods if pod.metadata.uid not in uids]
         self.existing = {name: pods for name, pods in self.existing.items() if pods}
         for name in [name for name, (_, pods) in self.bought.items() if not pods]:
             self.limits += self.table.limit_use[:, self.bought[name][0]]
             del self.bought[name]
-            if name in self.stage.nodes:
-                self.stage.remove_node(name)
+            if name in self.simulated.nodes:
+                self.simulated.remove_node(name)
         return taken
 
     def enact(self) -> None:
         """Bring the stage up to the sketch: all machines there, all pods on them, and nobody else."""
-        stage = self.stage
+        simulated = self.simulated
         for name, (kind, _) in self.bought.items():
-            if name not in stage.nodes:
-                self.table.market.node(name, kind).enter(stage)
+            if name not in simulated.nodes:
+                self.table.market.node(name, kind).enter(simulated)
         for pod, name in self.placements():
-            if not stage.is_placed(pod.metadata.uid):
-                stage.place(pod, name)
+            if not simulated.is_placed(pod.metadata.uid):
+                simulated.place(pod, name)
 
     def clear(self) -> None:
         """Take all pods of the sketch off the stage again; the machines stay."""
         for pod, name in self.placements():
-            if self.stage.is_placed(pod.metadata.uid):
-                self.stage.remove(pod.metadata.uid, name)
+            if self.simulated.is_placed(pod.metadata.uid):
+                self.simulated.remove(pod.metadata.uid, name)

@@ -18,8 +18,8 @@ from growth.decide.solver.problem_rows import NodeOptionTable
 class EligibleTypes:
     """Masks over kinds: by pool, by selector and taints, by size; each worked out once for all groups alike."""
 
-    def __init__(self, table: NodeOptionTable, stage: SimulatedCluster) -> None:
-        self._table, self._stage = table, stage
+    def __init__(self, table: NodeOptionTable, simulated: SimulatedCluster) -> None:
+        self._table, self._simulated = table, simulated
         kinds = table.market.kinds
         pools = [kind.pool.metadata.name for kind in kinds]
         self._pool_masks = {name: np.array([pool == name for pool in pools]) for name in set(pools)}
@@ -89,10 +89,10 @@ class EligibleTypes:
 
     def misfit(self, group: EquivalenceGroup, kind: NodeOption) -> str:
         """What Fit says about a pod of the group on a fresh machine of this kind; empty if it fits."""
-        mark = self._stage.mark()
-        kind.new.enter(self._stage)
-        found = fit(self._stage, group.sample, kind.new.node.metadata.name)
-        self._stage.back_to(mark)
+        mark = self._simulated.mark()
+        kind.new.enter(self._simulated)
+        found = fit(self._simulated, group.sample, kind.new.node.metadata.name)
+        self._simulated.back_to(mark)
         return "" if found is None else found.reason
 
     def _too_large(self, group: EquivalenceGroup, kinds: Sequence[int], where: str) -> str:

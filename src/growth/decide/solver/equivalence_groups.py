@@ -74,47 +74,47 @@ class _Known:
     rules: dict[str, PodConstraints] = field(default_factory=dict[str, PodConstraints])
 
 
-def grouped(pods: Iterable[Pod], stage: SimulatedCluster) -> EquivalenceGroups:
+def grouped(pods: Iterable[Pod], simulated: SimulatedCluster) -> EquivalenceGroups:
     """Sort pods into groups, in an order that depends on nothing but what they are."""
-    kin: dict[tuple[str, int, int], list[Pod]] = {}
+    family: dict[tuple[str, int, int], list[Pod]] = {}
     for pod in pods:
         meta = pod.metadata
         key = (meta.namespace, id(pod.spec), id(meta.labels))
-        alike = kin.get(key)
+        alike = family.get(key)
         if alike is None:
-            kin[key] = [pod]
+            family[key] = [pod]
         else:
             alike.append(pod)
     # The order in which pods are named must make no difference, so their uids decide.
-    firsts = {key: min([pod.metadata.uid for pod in alike]) for key, alike in kin.items()}
-    kin = {key: kin[key] for key in sorted(kin, key=firsts.__getitem__)}
+    firsts = {key: min([pod.metadata.uid for pod in alike]) for key, alike in family.items()}
+    family = {key: family[key] for key in sorted(family, key=firsts.__getitem__)}
     selectors = Selectors()
     specs: dict[int, _Known] = {}
     node_rules: dict[bytes, int] = {}
-    for (namespace, identity, _), alike in kin.items():
+    for (namespace, identity, _), alike in family.items():
         known = specs.get(identity)
         if known is None:
-            known = specs[identity] = _known(alike[0], stage, node_rules)
+            known = specs[identity] = _known(alike[0], simulated, node_rules)
         if namespace not in known.rules:
             known.rules[namespace] = rules_of(alike[0], selectors)
-    return EquivalenceGroups(_merged(kin, specs, selectors, stage), selectors)
+    return EquivalenceGroups(_merged(family, specs, selectors, simulated), selectors)
 
 
 def _merged(
-    kin: Mapping[tuple[str, int, int], list[Pod]],
+    family: Mapping[tuple[str, int, int], list[Pod]],
     specs: Mapping[int, _Known],
     selectors: Selectors,
-    stage: SimulatedCluster,
+    simulated: SimulatedCluster,
 ) -> list[EquivalenceGroup]:
     groups: dict[tuple[object, ...], EquivalenceGroup] = {}
-    is_haunted = bool(stage.nodes) and stage.has_repellents
-    for (namespace, identity, _), alike in kin.items():
+    is_haunted = bool(simulated.nodes) and simulated.has_repellents
+    for (namespace, identity, _), alike in family.items():
         known = specs[identity]
         rules = known.rules[namespace]
         pod = alike[0]
         carries = selectors.carried(namespace, pod.metadata.labels)
         # Pods that are there may keep some of them away by labels that nobody else reads.
-        feared = [one for one in feared_by(stage, pod) if one.values] if is_haunted else []
+        feared = [one for one in feared_by(simulated, pod) if one.values] if is_haunted else []
         if any(one.key not in (HOSTNAME, ZONE) for one in feared):
             rules = ODD
         # Odd pods are asked about one by one, and what is asked may depend on anything.
@@ -146,9 +146,9 @@ def _order(group: EquivalenceGroup) -> tuple[int, int, int]:
     return -group.priority, -group.requests.get("cpu", 0), -group.requests.get("memory", 0)
 
 
-def _known(pod: Pod, stage: SimulatedCluster, node_rules: dict[bytes, int]) -> _Known:
+def _known(pod: Pod, simulated: SimulatedCluster, node_rules: dict[bytes, int]) -> _Known:
     spec = pod.spec
-    requests = _counted(stage.requests(pod))
+    requests = _counted(simulated.requests(pod))
     required = required_affinity(spec) if spec.affinity else None
     is_bare = not spec.node_selector and not spec.tolerations and required is None
     text = b"" if is_bare else _encode((spec.node_selector, required, spec.tolerations))

@@ -34,9 +34,9 @@ _FEW: Final = 64
 class ExistingNodes:
     """The nodes of a stage as columns of free room, kept up while pods are placed on the stage."""
 
-    def __init__(self, stage: SimulatedCluster, resources: Sequence[str]) -> None:
-        self._stage = stage
-        room, nodes = stage.snapshot.room, stage.nodes
+    def __init__(self, simulated: SimulatedCluster, resources: Sequence[str]) -> None:
+        self._simulated = simulated
+        room, nodes = simulated.snapshot.room, simulated.nodes
         rows = room.rows
         # Rows exist for nodes that were seen only through their pods, too.
         is_same = len(rows) == len(nodes) and rows.keys() == nodes.keys()
@@ -51,10 +51,10 @@ class ExistingNodes:
         for at, name in enumerate(resources):
             self.free[: len(index), at] = np.array(room.column(name), dtype=np.int64)[index]
         # Nodes that were added to the stage or changed on it are not as the snapshot says.
-        touched = {*stage.known_sites, *added}
+        touched = {*simulated.known_sites, *added}
         if touched:
             where = [at for at, name in enumerate(self.names) if name in touched]
-            rooms = [stage.site(self.names[at]).free for at in where]
+            rooms = [simulated.node_info(self.names[at]).free for at in where]
             # Whoever tries many moves has touched all nodes: a column at once takes a third of row by row.
             for at, resource in enumerate(resources):
                 self.free[where, at] = [free.get(resource, 0) for free in rooms]
@@ -104,11 +104,11 @@ class ExistingNodes:
         for at in rising(slack):
             node = int(where[at])
             # The first is asked for all of them, so it may not go where only its own key lets it in.
-            while pods and fit(self._stage, without_keys(pods[0]), self.names[node]) is None:
+            while pods and fit(self._simulated, without_keys(pods[0]), self.names[node]) is None:
                 asked = need > 0
                 most = int((self.free[node, asked] // need[asked]).min())
                 # Where room is kept for others only Fit knows whether the next one fits, too.
-                is_kept = bool(self._stage.nominated_to(self.names[node], pods[0]))
+                is_kept = bool(self._simulated.nominated_to(self.names[node], pods[0]))
                 here, pods = (pods[:1], pods[1:]) if is_kept else (pods[:most], pods[most:])
                 placed.append((self.names[node], here))
                 self._take(node, need, here)
@@ -139,7 +139,7 @@ class ExistingNodes:
                 if group.node_rules in self._eligible and not self._eligible[group.node_rules][node]:
                     continue
                 while pods and self._has_room(node, need):
-                    if fit(self._stage, pods[-1], self.names[node]) is not None:
+                    if fit(self._simulated, pods[-1], self.names[node]) is not None:
                         refused.append(node)
                         break
                     placed.setdefault(node, []).append(pods[-1])
@@ -161,7 +161,7 @@ class ExistingNodes:
     def _take(self, node: int, need: Ints, pods: list[Pod]) -> None:
         self.take(node, need, len(pods))
         for pod in pods:
-            self._stage.place(pod, self.names[node])
+            self._simulated.place(pod, self.names[node])
 
     def _ask_all(self, group: EquivalenceGroup) -> None:
         """Which nodes the group's selector, affinity and tolerations allow."""
@@ -169,14 +169,14 @@ class ExistingNodes:
         matches = matcher(spec)
         checks = [check for check in (prepare_unschedulable(spec), taint_check(spec.tolerations)) if check is not None]
         allowed = np.ones(len(self.names), dtype=np.bool_)
-        nodes = self._stage.nodes
+        nodes = self._simulated.nodes
         for at, name in enumerate(self.names):
             node = nodes[name]
             if matches is not None and not matches(node.metadata.labels, name):
                 allowed[at] = False
             elif (node.spec.taints or node.spec.unschedulable) and checks:
-                site = self._stage.site(name)
-                allowed[at] = all(check(site) is None for check in checks)
+                node_info = self._simulated.node_info(name)
+                allowed[at] = all(check(node_info) is None for check in checks)
         self._eligible[group.node_rules] = allowed
 
 

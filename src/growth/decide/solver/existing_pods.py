@@ -24,16 +24,16 @@ class ExistingPods:
 
 
 def count_by_zone(
-    stage: SimulatedCluster, selectors: Selectors, spread: Mapping[int, EquivalenceGroup]
+    simulated: SimulatedCluster, selectors: Selectors, spread: Mapping[int, EquivalenceGroup]
 ) -> ExistingPods:
     """Count the pods that stand there; ``spread`` says by selector who is spread over it, and so what counts."""
     matchers = {selector: matcher(group.sample.spec) for selector, group in spread.items()}
     context = ExistingPods()
-    for site in stage.sites():
-        zone = site.labels.get(ZONE)
+    for node_info in simulated.sites():
+        zone = node_info.labels.get(ZONE)
         if zone is None:
             continue
-        for pod in site.pods.values():
+        for pod in node_info.pods.values():
             mask = selectors.carried(pod.metadata.namespace, pod.metadata.labels)
             number = -1
             while mask:
@@ -43,8 +43,8 @@ def count_by_zone(
                 if not is_carried:
                     continue
                 if number in matchers:
-                    matches, is_leaving = matchers[number], pod.metadata.deletion_timestamp is not None
-                    if is_leaving or (matches is not None and not matches(site.labels, site.name)):
+                    matches, is_terminating = matchers[number], pod.metadata.deletion_timestamp is not None
+                    if is_terminating or (matches is not None and not matches(node_info.labels, node_info.name)):
                         context.uncounted.add(number)
                         continue
                 of_selector = context.counts.setdefault(number, {})
@@ -52,25 +52,25 @@ def count_by_zone(
     return context
 
 
-def zones_with_nodes(stage: SimulatedCluster, group: EquivalenceGroup) -> set[str]:
+def zones_with_nodes(simulated: SimulatedCluster, group: EquivalenceGroup) -> set[str]:
     """Zones whose nodes count for the group's spread: those that its selector and affinity allow."""
     matches = matcher(group.sample.spec)
     found: set[str] = set()
-    for name, node in stage.nodes.items():
+    for name, node in simulated.nodes.items():
         zone = node.metadata.labels.get(ZONE)
         if zone is not None and zone not in found and (matches is None or matches(node.metadata.labels, name)):
             found.add(zone)
     return found
 
 
-def mark_the_wary(stage: SimulatedCluster, groups: Sequence[EquivalenceGroup], market: NodeOptions) -> None:
+def mark_the_wary(simulated: SimulatedCluster, groups: Sequence[EquivalenceGroup], market: NodeOptions) -> None:
     """Note which groups are kept away, by pods that stand there, from nodes or from whole zones."""
-    if not stage.nodes or not stage.has_repellents or not any(True for _ in stage.crowd.repellents):
+    if not simulated.nodes or not simulated.has_repellents or not any(True for _ in simulated.counts.repellents):
         return
     fresh = {kind.zone: kind for kind in reversed(market.kinds)}
-    mark = stage.mark()
+    mark = simulated.mark()
     for kind in fresh.values():
-        kind.new.enter(stage)
+        kind.new.enter(simulated)
     known: dict[tuple[str, int], set[str]] = {}
     for group in groups:
         meta = group.sample.metadata
@@ -81,8 +81,8 @@ def mark_the_wary(stage: SimulatedCluster, groups: Sequence[EquivalenceGroup], m
         if key not in known:
             known[key] = set()
             for zone, kind in fresh.items():
-                misfit = fit(stage, group.sample, kind.new.node.metadata.name)
+                misfit = fit(simulated, group.sample, kind.new.node.metadata.name)
                 if misfit is not None and misfit.filter == INTERPOD:
                     known[key].add(zone)
         group.banned_zones |= known[key]
-    stage.back_to(mark)
+    simulated.back_to(mark)

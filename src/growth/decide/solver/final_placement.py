@@ -31,9 +31,9 @@ class SinglePodPlacement:
     """Places single pods on a stage."""
 
     def __init__(
-        self, stage: SimulatedCluster, table: NodeOptionTable, limits: Floats, new_name: Callable[[], str]
+        self, simulated: SimulatedCluster, table: NodeOptionTable, limits: Floats, new_name: Callable[[], str]
     ) -> None:
-        self._stage, self._table, self._limits = stage, table, limits
+        self._simulated, self._table, self._limits = simulated, table, limits
         self._new_name = new_name
         self._refusal = ""
         self.bought: dict[str, int] = {}
@@ -42,19 +42,19 @@ class SinglePodPlacement:
     def place(self, pods: Sequence[Pod], allowed: Bools, need: Mapping[str, int]) -> list[tuple[Pod, str, str]]:
         """Where each pod went: (pod, node, ""), or (pod, "", why not)."""
         placed: list[tuple[Pod, str, str]] = []
-        standing = ExistingNodes(self._stage, self._table.resources)
+        standing = ExistingNodes(self._simulated, self._table.resources)
         amounts = np.array([need.get(name, 0) for name in self._table.resources], dtype=np.int64)
         for number, pod in enumerate(pods):
             roomy = self._for_company(pod, allowed, amounts, len(pods) - number)
             node = self._on_standing(standing, pod, amounts) or self._on_new(pod, roomy)
             if node in self.bought and node not in standing.names:
-                standing = ExistingNodes(self._stage, self._table.resources)
+                standing = ExistingNodes(self._simulated, self._table.resources)
             placed.append((pod, node, "" if node else self._why_not(pod)))
         return placed
 
     def _why_not(self, pod: Pod) -> str:
         """What the nodes say that there are or will be, and what the best machine says that could be bought."""
-        there = fits_anywhere(self._stage, pod).sentence if self._stage.nodes else ""
+        there = fits_anywhere(self._simulated, pod).sentence if self._simulated.nodes else ""
         return "; ".join(filter(None, (there, self._refusal))) or "there is no node, and none can be bought"
 
     def _for_company(self, pod: Pod, allowed: Bools, need: Ints, pods: int) -> Bools:
@@ -75,8 +75,8 @@ class SinglePodPlacement:
         order: list[int] = room[np.argsort(slack, kind="stable")].tolist()
         for at in order:
             name = standing.names[at]
-            if fit(self._stage, pod, name) is None:
-                self._stage.place(pod, name)
+            if fit(self._simulated, pod, name) is None:
+                self._simulated.place(pod, name)
                 standing.take(at, need)
                 return name
         return ""
@@ -92,19 +92,19 @@ class SinglePodPlacement:
             if tried.get(place, 0) >= _TRIED_PER_ZONE or not self._has_limit_for(at):
                 continue
             tried[place] = tried.get(place, 0) + 1
-            mark = self._stage.mark()
+            mark = self._simulated.mark()
             name = self._new_name()
-            self._table.market.node(name, at).enter(self._stage)
-            misfit = fit(self._stage, pod, name)
+            self._table.market.node(name, at).enter(self._simulated)
+            misfit = fit(self._simulated, pod, name)
             if misfit is None:
-                self._stage.place(pod, name)
+                self._simulated.place(pod, name)
                 self._limits -= self._table.limit_use[:, at]
                 self.bought[name] = at
                 return name
             if not self._refusal:
                 reason = misfit.reason.replace(f"at {HOSTNAME}={name}", "on it")
                 self._refusal = f"a new {kind.offering.server_type} would not do: {reason}"
-            self._stage.back_to(mark)
+            self._simulated.back_to(mark)
         return ""
 
     def _has_limit_for(self, kind: int) -> bool:
@@ -121,7 +121,7 @@ SIFTED_PODS = 200
 def place_singly(sketch: DraftPlan, singles: Sequence[tuple[int, list[Pod]]]) -> None:
     """Find places for (group, pods) with Fit, buying where nothing else helps; who finds none is left out."""
     sketch.enact()
-    placer = SinglePodPlacement(sketch.stage, sketch.table, sketch.limits, sketch.new_name)
+    placer = SinglePodPlacement(sketch.simulated, sketch.table, sketch.limits, sketch.new_name)
     for number, pods in sorted(singles, key=lambda item: item[0]):
         mask = sketch.masks[number]
         for pod, node, reason in placer.place(pods, mask, sketch.groups[number].requests):
@@ -164,11 +164,11 @@ def _make_reachable(sketch: DraftPlan, *, may_move: bool) -> None:
 
 
 def _stuck(sketch: DraftPlan) -> dict[str, str]:
-    mark = sketch.stage.mark()
+    mark = sketch.simulated.mark()
     sketch.enact()
     sketch.clear()
-    never = stuck(sketch.stage, sketch.placements())
-    sketch.stage.back_to(mark)
+    never = stuck(sketch.simulated, sketch.placements())
+    sketch.simulated.back_to(mark)
     return never
 
 

@@ -30,24 +30,24 @@ _CAREFUL: Final = 6
 def dissolve(sketch: DraftPlan, can_be_reached: Callable[[DraftPlan], bool]) -> bool:
     """Take machines out of the sketch that it can spare, if there are any; the stage is brought up to the sketch."""
     sketch.enact()
-    before, mark = sketch.state(), sketch.stage.mark()
+    before, mark = sketch.state(), sketch.simulated.mark()
     if not _Dissolving(sketch).run(_TRIED):
         return False
     if can_be_reached(sketch):
         return True
-    sketch.stage.back_to(mark)
+    sketch.simulated.back_to(mark)
     sketch.return_to(before)
     kept: set[str] = set()
     is_changed = False
     for _ in range(_CAREFUL):
-        before, mark = sketch.state(), sketch.stage.mark()
+        before, mark = sketch.state(), sketch.simulated.mark()
         given_up = _Dissolving(sketch).run(1, kept)
         if not given_up:
             break
         if can_be_reached(sketch):
             is_changed = True
         else:
-            sketch.stage.back_to(mark)
+            sketch.simulated.back_to(mark)
             sketch.return_to(before)
             kept |= given_up
     return is_changed
@@ -57,8 +57,8 @@ class _Dissolving:
     """Tries to give up machines one after the other, on nodes as columns that follow what happens on the stage."""
 
     def __init__(self, sketch: DraftPlan) -> None:
-        self._sketch, self._stage = sketch, sketch.stage
-        self._standing = ExistingNodes(sketch.stage, sketch.table.resources)
+        self._sketch, self._simulated = sketch, sketch.simulated
+        self._standing = ExistingNodes(sketch.simulated, sketch.table.resources)
         self._at = {name: at for at, name in enumerate(self._standing.names)}
         self._need: dict[int, Ints] = {}
 
@@ -74,18 +74,18 @@ class _Dissolving:
         return gone
 
     def _give_up(self, name: str) -> bool:
-        sketch, stage, standing = self._sketch, self._stage, self._standing
+        sketch, simulated, standing = self._sketch, self._simulated, self._standing
         kind, pods = sketch.bought[name]
-        mark, free = stage.mark(), standing.free[self._at[name]].copy()
+        mark, free = simulated.mark(), standing.free[self._at[name]].copy()
         for pod in pods:
-            stage.remove(pod.metadata.uid, name)
-        stage.remove_node(name)
+            simulated.remove(pod.metadata.uid, name)
+        simulated.remove_node(name)
         standing.free[self._at[name]] = 0
         homes: list[tuple[Pod, str]] = []
         for pod in pods:
             home = self._home(pod)
             if not home:
-                stage.back_to(mark)
+                simulated.back_to(mark)
                 for guest, host in homes:
                     standing.take(self._at[host], self._need_of(guest), -1)
                 standing.free[self._at[name]] = free
@@ -103,8 +103,8 @@ class _Dissolving:
         order: list[int] = room[np.argsort(self._standing.slack(room), kind="stable")][:_REFUSALS].tolist()
         for at in order:
             name = self._standing.names[at]
-            if fit(self._stage, pod, name) is None:
-                self._stage.place(pod, name)
+            if fit(self._simulated, pod, name) is None:
+                self._simulated.place(pod, name)
                 self._standing.take(at, need)
                 return name
         return ""
@@ -112,7 +112,7 @@ class _Dissolving:
     def _need_of(self, pod: Pod) -> Ints:
         known = self._need.get(id(pod.spec))
         if known is None:
-            asked = self._stage.requests(pod)
+            asked = self._simulated.requests(pod)
             amounts = [asked.get(name, 0) for name in self._sketch.table.resources]
             known = self._need[id(pod.spec)] = np.array(amounts, dtype=np.int64)
         return known

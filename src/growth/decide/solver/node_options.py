@@ -58,7 +58,7 @@ class NodeOptions:
 
 
 def node_options_of(
-    stage: SimulatedCluster,
+    simulated: SimulatedCluster,
     pools: Sequence[NodePool],
     offerings: Sequence[Offering],
     bought: Sequence[PoolUsage] = (),
@@ -72,7 +72,7 @@ def node_options_of(
     Of a provider or family that is on trial one machine may be bought, whichever it is; and of an offering that is on
     trial in one pool.
     """
-    maker = TemplateNodes(stage)
+    maker = TemplateNodes(simulated)
     kinds: list[NodeOption] = []
     daemons = _DaemonRoom()
     for pool in sorted(pools, key=lambda one: one.metadata.name):

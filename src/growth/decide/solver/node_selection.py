@@ -64,7 +64,7 @@ class NodeSelection:
     """Machines with their pods, pods that found no slot, and whether the packing is proven to be the cheapest."""
 
     nodes: list[AssignedMachine]
-    homeless: list[Pod]
+    unplaced: list[Pod]
     left: list[Portion]
     limits: Floats
     """What is left of the market's limits."""
@@ -112,16 +112,16 @@ class NodeSelector:
     def _buy(self, portions: Sequence[Portion], queues: dict[int, list[Pod]], back: int) -> NodeSelection:
         whole = self._by_tiers(portions, self._limits, back)
         nodes: list[AssignedMachine] = []
-        homeless: list[Pod] = []
+        unplaced: list[Pod] = []
         for rows, kinds, bins in whole.batches:
             bins.sort(key=partial(_slack, rows))  # the fullest first: see PlacementSolution.buy
             placed, without = PodAssignment(self._tags, rows, queues).run(bins)
             for node in placed:
                 node.kind = int(kinds[node.kind])
             nodes += [node for node in placed if node.pods]
-            homeless += without
+            unplaced += without
         return NodeSelection(
-            nodes, homeless, whole.left, whole.limits, whole.is_optimal, whole.bound, queues, whole.is_first
+            nodes, unplaced, whole.left, whole.limits, whole.is_optimal, whole.bound, queues, whole.is_first
         )
 
     def _by_tiers(self, portions: Sequence[Portion], limits: Floats, back: int) -> "_Batches":

@@ -35,25 +35,27 @@ from growth.decide.solver.zone_assignment import ANYWHERE, Portion, ZoneDemand, 
 
 
 def plan(
-    stage: SimulatedCluster, pods: Sequence[Pod], market: NodeOptions, budget: StepBudget | None = None
+    simulated: SimulatedCluster, pods: Sequence[Pod], market: NodeOptions, budget: StepBudget | None = None
 ) -> PlacementSolution:
     """The best answer within the budget. ``pods`` is demand (see fit.demand): what is not demand is not here."""
     if not pods:
         return PlacementSolution("NoDemands")
-    mark = stage.mark()
-    planning = _Planning(stage, pods, market, budget or StepBudget())
+    mark = simulated.mark()
+    planning = _Planning(simulated, pods, market, budget or StepBudget())
     try:
         return planning.run()
     finally:
-        stage.back_to(mark)
+        simulated.back_to(mark)
         planning.let_go()
 
 
 class _Planning:
-    def __init__(self, stage: SimulatedCluster, pods: Sequence[Pod], market: NodeOptions, budget: StepBudget) -> None:
-        self._stage, self._budget, self._pods = stage, budget, pods
-        self._start = stage.mark()
-        found = grouped(pods, stage)
+    def __init__(
+        self, simulated: SimulatedCluster, pods: Sequence[Pod], market: NodeOptions, budget: StepBudget
+    ) -> None:
+        self._simulated, self._budget, self._pods = simulated, budget, pods
+        self._start = simulated.mark()
+        found = grouped(pods, simulated)
         self._groups, self._selectors = found.groups, found.selectors
         self._market, self._resources = market, resources_of(self._groups)
         self._existing: dict[str, list[Pod]] = {}
@@ -66,13 +68,13 @@ class _Planning:
         self._levels = sorted({group.priority for group in self._groups}, reverse=True)
 
     def run(self) -> PlacementSolution:
-        mark_the_wary(self._stage, self._groups, self._market)
+        mark_the_wary(self._simulated, self._groups, self._market)
         self._fill_standing()
         if not any(group.pods for group in self._groups) and not self._has_rules_on_standing:
             return self._without_buying()
         self._table = NodeOptionTable(self._market, self._resources)
         self._queues = {number: group.pods[::-1] for number, group in enumerate(self._groups) if group.pods}
-        allowed = EligibleTypes(self._table, self._stage)
+        allowed = EligibleTypes(self._table, self._simulated)
         masks = allowed.masks(self._groups)
         able = self._refuse_hopeless(allowed, masks)
         if able and self._left_out and any(group.rules is not PLAIN for group in self._groups):
@@ -88,9 +90,9 @@ class _Planning:
             price = best.bound_per_hour if is_small and best is not None else self._price_of(purchase)
             if best is not None and (len(best.left_out), best.cost_per_hour) <= (len(self._left_out), price + 1e-9):
                 break
-            mark = self._stage.mark()
+            mark = self._simulated.mark()
             solution = self._settled(zones, purchase, masks)
-            self._stage.back_to(mark)
+            self._simulated.back_to(mark)
             if best is None or self._rank(solution) < self._rank(best):
                 best = solution
             if not is_small and len(best.left_out) <= len(self._left_out) and best.cost_per_hour <= price + 1e-9:
@@ -105,8 +107,8 @@ class _Planning:
         if wrongs_the_important(best, kept_out):
             best = min(best, self._by_levels(masks), key=self._rank)
         if kept_out and len({kind.tier for kind in self._market.kinds}) > 1:
-            self._stage.back_to(self._start)
-            flat = _Planning(self._stage, self._pods, without_tiers(self._market), self._budget).run()
+            self._simulated.back_to(self._start)
+            flat = _Planning(self._simulated, self._pods, without_tiers(self._market), self._budget).run()
             if self._rank(flat)[0] < self._rank(best)[0]:
                 return flat
         return best
@@ -118,21 +120,23 @@ class _Planning:
 
     def _by_levels(self, masks: Sequence[Bools]) -> PlacementSolution:
         """The important pods first, each level beside what is planned for those above it."""
-        mark = self._stage.mark()
+        mark = self._simulated.mark()
         existing = {name: list(pods) for name, pods in self._existing.items()}
-        sketch = DraftPlan(self._stage, self._table, self._groups, masks, self._table.limit_left.copy(), existing)
+        sketch = DraftPlan(self._simulated, self._table, self._groups, masks, self._table.limit_left.copy(), existing)
         sketch.left_out += self._left_out
         waiting = [pod for queue in self._queues.values() for pod in reversed(queue)]
-        plan_by_levels(sketch, waiting, lambda pods, market: _Planning(self._stage, pods, market, self._budget).run())
+        plan_by_levels(
+            sketch, waiting, lambda pods, market: _Planning(self._simulated, pods, market, self._budget).run()
+        )
         check(sketch, is_proven=False, is_cheapest=False, hopeless=len(self._left_out))
         solution = self._solution(sketch, self._fluid_bound(sketch))
-        self._stage.back_to(mark)
+        self._simulated.back_to(mark)
         return solution
 
     def _settled(self, zones: ZonePlan, purchase: NodeSelection, masks: Sequence[Bools]) -> PlacementSolution:
         """A purchase with everything repaired that it left open."""
         existing = {name: list(pods) for name, pods in self._existing.items()}
-        sketch = DraftPlan(self._stage, self._table, self._groups, masks, purchase.limits, existing)
+        sketch = DraftPlan(self._simulated, self._table, self._groups, masks, purchase.limits, existing)
         sketch.left_out += self._left_out
         for node in purchase.nodes:
             sketch.bought[sketch.new_name()] = (node.kind, node.pods)
@@ -157,9 +161,9 @@ class _Planning:
     # 2. Free room
 
     def _fill_standing(self) -> None:
-        if not self._stage.nodes:
+        if not self._simulated.nodes:
             return
-        standing = ExistingNodes(self._stage, self._resources)
+        standing = ExistingNodes(self._simulated, self._resources)
         before = standing.free.copy()
         # Who is let in by others is asked once more when those have come.
         for group in [*self._groups, *(group for group in self._groups if group.rules.may_be_let_in_later)]:
@@ -187,9 +191,9 @@ class _Planning:
     def _without_hopeless(self) -> PlacementSolution:
         """The plan for the others alone: a rule about somebody who gets no place must not cost anybody anything."""
         hopeless = {one.pod.metadata.uid for one in self._left_out}
-        self._stage.back_to(self._start)
+        self._simulated.back_to(self._start)
         others = [pod for pod in self._pods if pod.metadata.uid not in hopeless]
-        planned = _Planning(self._stage, others, self._market, self._budget).run()
+        planned = _Planning(self._simulated, others, self._market, self._budget).run()
         left_out = (*self._left_out, *planned.left_out)
         return msgspec.structs.replace(planned, outcome="IncompletePlacement", left_out=left_out)
 
@@ -217,10 +221,10 @@ class _Planning:
                 known = zones_of[id(mask)] = table.zones_of(group, mask)
             closed: tuple[str, ...] = ()
             if group.rules.zone_spread:
-                closed = tuple(sorted(zones_with_nodes(self._stage, group) - set(known[0])))
+                closed = tuple(sorted(zones_with_nodes(self._simulated, group) - set(known[0])))
                 spread.setdefault(group.rules.zone_spread[0][0], group)
             asks.append(ZoneDemand(number, len(self._queues[number]), known[0], closed, known[1]))
-        context = count_by_zone(self._stage, self._selectors, spread)
+        context = count_by_zone(self._simulated, self._selectors, spread)
         plan = share_out(groups, asks, context.counts)
         plan.is_proven = plan.is_proven and not context.uncounted
         for group, number, reason in plan.refused:
@@ -237,10 +241,10 @@ class _Planning:
             singles.append((number, queue[:pods]))
             del queue[:pods]
         singles += [(number, purchase.queues.pop(number)) for number in self._odd]
-        homeless = {pod.metadata.uid: pod for pod in purchase.homeless}
-        if homeless:
+        unplaced = {pod.metadata.uid: pod for pod in purchase.unplaced}
+        if unplaced:
             for number, group in enumerate(self._groups):
-                singles.append((number, [homeless[uid] for uid in group.uids if uid in homeless]))
+                singles.append((number, [unplaced[uid] for uid in group.uids if uid in unplaced]))
         return [(number, pods) for number, pods in singles if pods]
 
     # 7. Tell
@@ -278,7 +282,7 @@ class _Planning:
 
     def _slots(self, kind: int, pod: Pod) -> int:
         room = self._market.kinds[kind].room
-        requests = self._stage.requests(pod)
+        requests = self._simulated.requests(pod)
         return min(room.get(name, 0) // amount for name, amount in requests.items() if amount and name in room)
 
     def _bound(self, sketch: DraftPlan, purchase: NodeSelection, zones: ZonePlan) -> float:

@@ -111,13 +111,13 @@ class PodAssignment:
 
     def _swap(self, nodes: Sequence[AssignedMachine]) -> list[Pod]:
         """Pods without a slot take one from a pod of the same row that can fill a hole."""
-        homeless: list[Pod] = []
+        unplaced: list[Pod] = []
         for row, waiting in enumerate(self._tagged):
             for group in list(waiting.left):
                 while waiting.left.get(group):
                     if not self._swap_one(nodes, row, group):
-                        homeless += [self._queues[group].pop() for _ in range(waiting.left.pop(group))]
-        return homeless
+                        unplaced += [self._queues[group].pop() for _ in range(waiting.left.pop(group))]
+        return unplaced
 
     def _swap_one(self, nodes: Sequence[AssignedMachine], row: int, group: int) -> bool:
         holes = [node for node in nodes if row in node.holes]
@@ -141,9 +141,9 @@ class PodAssignment:
                     return True
         return False
 
-    def _company_without(self, node: AssignedMachine, leaving: int) -> NodeNeighbors:
+    def _company_without(self, node: AssignedMachine, terminating: int) -> NodeNeighbors:
         company = NodeNeighbors()
         for at, (_, group) in enumerate(node.places):
-            if at != leaving:
+            if at != terminating:
                 self._tags[group].join(company)
         return company

@@ -52,9 +52,9 @@ def _adopted(
     """Plan for these beside what the sketch holds, and take it into the sketch; returned are those left out."""
     market = sketch.table.market
     limits = [replace(limit, left=left) for limit, left in zip(market.limits, sketch.limits.tolist(), strict=True)]
-    mark = sketch.stage.mark()
+    mark = sketch.simulated.mark()
     found = subplan(pods, replace(market, limits=tuple(limits)))
-    sketch.stage.back_to(mark)
+    sketch.simulated.back_to(mark)
     kinds = {(kind.pool.metadata.name, kind.offering.id): number for number, kind in enumerate(market.kinds)}
     for node in found.buy:
         kind = kinds[node.pool.metadata.name, node.offering.id]

@@ -25,7 +25,7 @@ MAX_LEFT_ALONE: Final = 2_000
 _SEED: Final = 20_260_301
 
 
-def stuck(stage: SimulatedCluster, placements: Sequence[Placement]) -> dict[str, str]:
+def stuck(simulated: SimulatedCluster, placements: Sequence[Placement]) -> dict[str, str]:
     """Replay the plan in several orders, each pod only to its node; who never gets there, by uid, and why.
 
     The planned nodes must be on the stage, without the pods. Besides seeded orders there are two that do harm most:
@@ -35,45 +35,45 @@ def stuck(stage: SimulatedCluster, placements: Sequence[Placement]) -> dict[str,
         orders, never = 0, dict[str, str]()
     else:
         orders = ORDERS if len(placements) > SMALL else ORDERS_OF_SMALL
-        never = _too_late(stage, placements)
+        never = _too_late(simulated, placements)
     easy_first = sorted(placements, key=lambda placement: _asks_of_others(placement[0]))
     drawn = [list(placements) for _ in range(orders)]
     for turn, shuffled in enumerate(drawn):
         random.Random(_SEED + turn).shuffle(shuffled)  # noqa: S311 - seeded on purpose: the same plan, the same orders
     for order in (placements, easy_first, easy_first[::-1], *drawn)[: orders + 3 if orders else 1]:
-        mark = stage.mark()
+        mark = simulated.mark()
         waiting: Sequence[Placement] = order
         while waiting:
             left: list[Placement] = []
             for pod, node in waiting:
-                if fit(stage, pod, node) is None:
-                    stage.place(pod, node)
+                if fit(simulated, pod, node) is None:
+                    simulated.place(pod, node)
                 else:
                     left.append((pod, node))
             if len(left) == len(waiting):
                 for pod, node in left:
-                    misfit = fit(stage, pod, node)
+                    misfit = fit(simulated, pod, node)
                     never.setdefault(pod.metadata.uid, misfit.reason if misfit else "")
                 break
             waiting = left
-        stage.back_to(mark)
+        simulated.back_to(mark)
     return never
 
 
-def _too_late(stage: SimulatedCluster, placements: Sequence[Placement]) -> dict[str, str]:
+def _too_late(simulated: SimulatedCluster, placements: Sequence[Placement]) -> dict[str, str]:
     """Who could not come any more if all the others were there before."""
     never: dict[str, str] = {}
-    mark = stage.mark()
+    mark = simulated.mark()
     for pod, node in placements:
-        stage.place(pod, node)
+        simulated.place(pod, node)
     for pod, node in placements:
         if pod.spec.topology_spread_constraints or pod.spec.affinity:
-            stage.remove(pod.metadata.uid, node)
-            misfit = fit(stage, pod, node)
+            simulated.remove(pod.metadata.uid, node)
+            misfit = fit(simulated, pod, node)
             if misfit is not None:
                 never[pod.metadata.uid] = misfit.reason
-            stage.place(pod, node)
-    stage.back_to(mark)
+            simulated.place(pod, node)
+    simulated.back_to(mark)
     return never
 
 

@@ -12,7 +12,7 @@ from growth.observe.snapshot import Snapshot
 _LEAVING: Final = "nodes that somebody wants to be rid of"
 
 
-def leaving_in(snapshot: Snapshot) -> frozenset[str]:
+def terminating_in(snapshot: Snapshot) -> frozenset[str]:
     """Their names, whatever the removals are called: every decider asks, so it is worked out once."""
     known = snapshot.memo.get(_LEAVING)
     if known is None:

@@ -79,7 +79,7 @@ class Picture:
         self._pods = Reader(kinds.PODS, sharing)
         self._nodes = Reader(kinds.NODES, sharing)
         self._things = {resource: Reader(kind, sharing) for resource, kind in TABLED.items()}
-        self._world = ClusterCache()
+        self._cache = ClusterCache()
         self._stage: SimulatedCluster | None = None
         self.board = Board()
         self.pods: dict[str, Pod] = {}
@@ -98,13 +98,13 @@ class Picture:
         if self._stage is not None and self._stage.mark() > _STAGE_CHANGES:
             self._stage = None
         if self._stage is None:
-            self._stage = SimulatedCluster.of(self._world.snapshot(self._clock.now()))
+            self._stage = SimulatedCluster.of(self._cache.snapshot(self._clock.now()))
         return self._stage
 
     @property
     def nodes(self) -> dict[str, Node]:
         """All nodes by name."""
-        return self._world.nodes
+        return self._cache.nodes
 
     @property
     def has_soft_taints(self) -> bool:
@@ -120,7 +120,7 @@ class Picture:
 
     def pods_on(self, node: str) -> dict[str, Pod]:
         """The pods of a node by uid."""
-        return self._world.pods_by_node.get(node, {})
+        return self._cache.pods_by_node.get(node, {})
 
     def has_pods_below(self, priority: int) -> bool:
         """Whether any pod that has a node is less important than this."""
@@ -128,7 +128,7 @@ class Picture:
 
     def thing(self, resource: Resource, name: str, namespace: str = "") -> Any:  # noqa: ANN401 - follows from the kind
         """One object of the kinds that are kept in tables, or None."""
-        return self._world.tables[TABLED[resource]].get((namespace, name))
+        return self._cache.tables[TABLED[resource]].get((namespace, name))
 
     # Hearing
 
@@ -157,20 +157,20 @@ class Picture:
         if event.what == "MODIFIED" and event.before is not None and is_same_node(event.before, event.object):
             return None
         name = event.object["metadata"]["name"]
-        known = self._world.nodes.get(name)
+        known = self._cache.nodes.get(name)
         now = self._nodes.object(msgspec.json.encode(event.object))
         if event.what == "MODIFIED" and known is not None and self._stage is not None:
             self._stage.change_node(now)
         else:
             self._stage = None
-        self._world.hear_of_nodes([Change(_HAPPENED[event.what], now, known)])
+        self._cache.hear_of_nodes([Change(_HAPPENED[event.what], now, known)])
         self._softly_tainted.discard(name)
         if known is not None:
             self.board.close(name)
         if event.what != "DELETED":
             self.board.open(name, amounts_from(now.status.allocatable))
             for pod in self.pods_on(name).values():
-                self.board.put(name, self._world.shapes.of(pod.spec).requests)
+                self.board.put(name, self._cache.shapes.of(pod.spec).requests)
             if any(taint.effect == PREFER_NO_SCHEDULE for taint in now.spec.taints):
                 self._softly_tainted.add(name)
         self._touch(name)
@@ -179,7 +179,7 @@ class Picture:
     def hear_of_thing(self, event: Event) -> ThingChange:
         """The same for volumes, claims and all that belongs to them."""
         key = (event.object["metadata"].get("namespace", ""), event.object["metadata"]["name"])
-        table = self._world.tables[TABLED[event.resource]]
+        table = self._cache.tables[TABLED[event.resource]]
         known = table.get(key)
         now = self._things[event.resource].object(msgspec.json.encode(event.object))
         table.hear([Change(_HAPPENED[event.what], now, known)])
@@ -203,7 +203,7 @@ class Picture:
 
     def requests(self, pod: Pod) -> Requests:
         """What a known pod asks for."""
-        return self._world.shapes.of(pod.spec).requests
+        return self._cache.shapes.of(pod.spec).requests
 
     def _replace(self, known: Pod | None, now: Pod) -> None:
         self.pods[now.metadata.uid] = now
@@ -212,9 +212,9 @@ class Picture:
         if stage is not None:
             stage.place(now, now.node_name)
         happened = ChangeType.ADDED if known is None else ChangeType.MODIFIED
-        self._world.hear_of_pods([Change(happened, now, known)])
+        self._cache.hear_of_pods([Change(happened, now, known)])
         if now.node_name in self.board.rows:
-            self.board.put(now.node_name, self._world.shapes.of(now.spec).requests)
+            self.board.put(now.node_name, self._cache.shapes.of(now.spec).requests)
         if now.node_name:
             self._priorities[now.spec.priority] += 1
             self._touch(now.node_name)
@@ -223,7 +223,7 @@ class Picture:
     def _forget(self, known: Pod) -> None:
         del self.pods[known.metadata.uid]
         self._leave(known)
-        self._world.hear_of_pods([Change(ChangeType.DELETED, known, known)])
+        self._cache.hear_of_pods([Change(ChangeType.DELETED, known, known)])
         self._follow_nominations(known, None)
 
     def _leave(self, known: Pod | None) -> None:
@@ -234,12 +234,12 @@ class Picture:
         if stage is not None:
             stage.remove(known.metadata.uid, known.node_name)
         if known.node_name in self.board.rows:
-            self.board.take(known.node_name, self._world.shapes.of(known.spec).requests)
+            self.board.take(known.node_name, self._cache.shapes.of(known.spec).requests)
         self._touch(known.node_name)
 
     def _stage_with(self, node: str) -> SimulatedCluster | None:
         """The stage, if there is one that can be told of a pod there. It cannot follow pods on nodes that are gone."""
-        if node and node not in self._world.nodes:
+        if node and node not in self._cache.nodes:
             self._stage = None
         return self._stage if node else None
 

@@ -127,7 +127,7 @@ class Chooser:
     def _ask(self, pod: Pod, name: str, requests: Requests) -> Refused | None:
         stage = self._picture.stage
         misfit = fit(stage, pod, name)
-        return None if misfit is None else refused(misfit, stage.site(name), requests)
+        return None if misfit is None else refused(misfit, stage.node_info(name), requests)
 
     def _in_order(self, pod: Pod, standing: Standing, requests: Requests) -> Iterator[str]:
         """Nodes that seem to have room, the best first; then all others, for the record."""

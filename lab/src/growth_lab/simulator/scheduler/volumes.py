@@ -53,7 +53,7 @@ class VolumeWaits:
     def bindings(self, pod: Pod, node: str) -> list[Binding]:
         """What taking this node means for the pod's claims; empty if all have their volumes."""
         stage = self._picture.stage
-        found = bind(stage, unbound_claims(stage, pod), stage.site(node))
+        found = bind(stage, unbound_claims(stage, pod), stage.node_info(node))
         return [] if isinstance(found, FilterRefusal) else found
 
     def begin(self, pod: Pod, node: str, bindings: list[Binding]) -> None:
