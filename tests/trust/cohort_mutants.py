@@ -14,8 +14,8 @@ from growth.decide.queue.quota_tree import ENDLESS, QuotaNode, Slot
 from tests.trust.mutant import Mutant
 
 _QUEUE: Final = "growth.decide.queue"
-_WAITS: Final = "admitting.waits_for_preempted"
-_LINE: Final = "line.Line.has_preemptor_from"
+_WAITS: Final = "admission.waits_for_preempted"
+_LINE: Final = "pending_queue.PendingQueue.has_preemptor_from"
 _PLACE: Final = place_of
 _VICTIMS: Final = preemption.victims
 _AVAILABLE: Final = QuotaNode.available
@@ -97,25 +97,28 @@ def _mutant(name: str, where: str, new: object, story: str = "", *, test: str = 
 
 
 COHORT_MUTANTS: Final = (
-    _mutant("a lender keeps nothing for itself", "tree.Member._local", _keeps_nothing, "does not lend"),
-    _mutant("there is no limit to borrowing", "tree.Member._may_borrow", _without_end, "borrows no more"),
-    _mutant("circles are not seen", "standing._problem_above", _no_problem, "in each other"),
-    _mutant("the oldest goes first", "preempting._order", _oldest_first, "the newest goes first"),
-    _mutant("nobody of the same priority goes", "preempting._may_go_in_queue", _lower_only, "slipped past"),
-    _mutant("older ones of the same priority go", "preempting._may_go_in_queue", _also_older, test="preempting"),
-    _mutant("there is no threshold", "admitting.victims", _any_threshold, "up to a threshold"),
-    _mutant("what is waited for is free", "scene.Scene.use", _does_not_count, test="giving_way"),
+    _mutant("a lender keeps nothing for itself", "quota_tree.QuotaNode._local", _keeps_nothing, "does not lend"),
+    _mutant("there is no limit to borrowing", "quota_tree.QuotaNode._may_borrow", _without_end, "borrows no more"),
+    _mutant("circles are not seen", "cluster_queue_status._problem_above", _no_problem, "in each other"),
+    _mutant("the oldest goes first", "preemption._order", _oldest_first, "the newest goes first"),
+    _mutant("nobody of the same priority goes", "preemption._may_go_in_queue", _lower_only, "slipped past"),
+    _mutant("older ones of the same priority go", "preemption._may_go_in_queue", _also_older, test="preemption"),
+    _mutant("there is no threshold", "admission.victims", _any_threshold, "up to a threshold"),
+    _mutant("what is waited for is free", "context.QueueContext.use", _does_not_count, test="giving_way"),
     _mutant("who waits for the preempted may be overtaken", _LINE, _never, test="cohort_properties"),
     _mutant("strict preemptors may be overtaken", _WAITS, _never, test="cohort_properties"),
-    _mutant("waiting preemptors come first", "lining.place_of", _preemptors_first, test="giving_way"),
-    _mutant("who borrows takes what is others' own", "preempting._would_return", _nobody, test="cohort_properties"),
-    _mutant("who was sent back goes on in a circle", "admitting.victims", _forgiven, test="cohort_properties"),
-    _mutant("what is lent is never taken back", "preempting._others", _nobody_else, test="cohort_properties"),
-    _mutant("what was promised is forgotten", "admitting.promised_to", _nobody, test="set_properties"),
-    _mutant("who goes anyway does not go for it", "admitting.victims", _by_right_alone, test="set_properties"),
-    _mutant("who need not have gone is gone", "preempting._without_needless", _all_of_them, test="cohort_model"),
-    _mutant("a strict head keeps nothing", "admitting._Round._keep_share", _does_not_count, test="cohort_model"),
+    _mutant("waiting preemptors come first", "queue_entry.place_of", _preemptors_first, test="giving_way"),
+    _mutant("who borrows takes what is others' own", "preemption._would_return", _nobody, test="cohort_properties"),
+    _mutant("who was sent back goes on in a circle", "admission.victims", _forgiven, test="cohort_properties"),
+    _mutant("what is lent is never taken back", "preemption._others", _nobody_else, test="cohort_properties"),
+    _mutant("what was promised is forgotten", "admission.promised_to", _nobody, test="set_properties"),
+    _mutant("who goes anyway does not go for it", "admission.victims", _by_right_alone, test="set_properties"),
+    _mutant("who need not have gone is gone", "preemption._without_needless", _all_of_them, test="cohort_model"),
+    _mutant("a strict head keeps nothing", "admission._Round._keep_share", _does_not_count, test="cohort_model"),
     _mutant(
-        "a full cohort takes what is not lent", "tree.Member.available", _less_by_what_others_overdraw, test="tree"
+        "a full cohort takes what is not lent",
+        "quota_tree.QuotaNode.available",
+        _less_by_what_others_overdraw,
+        test="quota_tree",
     ),
 )

@@ -84,20 +84,22 @@ def _mutant(name: str, tests: str, changes: Mapping[str, object]) -> Mutant:
 
 FAILOVER_MUTANTS: Final = (
     _mutant("two answers are enough", "evidence", {"evidence.READINGS": 2}),
-    _mutant("one answer is enough", "evidence", {"evidence.Case.is_proven": _once}),
-    _mutant("an answer is never too old", "evidence", {"evidence.Case.is_fresh": _old_is_fine}),
-    _mutant("a renewed Lease does not begin the proof anew", "evidence", {"evidence.Case.heard": _unimpressed}),
-    _mutant("an answer to the contrary does not, either", "evidence", {"evidence.Answers.after": _adds_up}),
-    _mutant("a machine is known by its name", "another_machine", {"machines.Machines.place": _place_by_name}),
-    _mutant("a partition is a proof", "tainting", {_IS_DEAD: property(_runs_or_not)}),
-    _mutant("a machine that is being changed is dead", "tainting", {_IS_DEAD: property(_even_if_changing)}),
-    _mutant("no guard holds", "guards", {"tainting.guard_of": _unguarded, "fencing.guard_of": _unguarded}),
-    _mutant("a node returns with volumes on it", "returning", {"returning.left_on": _nothing_left}),
-    _mutant("a node returns as soon as it is ready", "returning", {"returning._is_back": _back_when_ready}),
-    _mutant("a person's taint is taken off", "returning", {"returning._other_owner": _nobody_else}),
+    _mutant("one answer is enough", "evidence", {"evidence.NodeCase.is_proven": _once}),
+    _mutant("an answer is never too old", "evidence", {"evidence.NodeCase.is_fresh": _old_is_fine}),
+    _mutant("a renewed Lease does not begin the proof anew", "evidence", {"evidence.NodeCase.heard": _unimpressed}),
+    _mutant("an answer to the contrary does not, either", "evidence", {"evidence.PowerAnswers.after": _adds_up}),
+    _mutant(
+        "a machine is known by its name", "another_machine", {"machine_lookup.MachineLookup.place": _place_by_name}
+    ),
+    _mutant("a partition is a proof", "out_of_service", {_IS_DEAD: property(_runs_or_not)}),
+    _mutant("a machine that is being changed is dead", "out_of_service", {_IS_DEAD: property(_even_if_changing)}),
+    _mutant("no guard holds", "safety_limits", {"out_of_service.guard_of": _unguarded, "fencing.guard_of": _unguarded}),
+    _mutant("a node returns with volumes on it", "node_return", {"node_return.left_on": _nothing_left}),
+    _mutant("a node returns as soon as it is ready", "node_return", {"node_return._is_back": _back_when_ready}),
+    _mutant("a person's taint is taken off", "node_return", {"node_return._other_owner": _nobody_else}),
     _mutant(
         "pods are ended on the word of an old proof",
-        "releasing",
-        {"releasing._is_sure": _always, "releasing._is_written": _always},
+        "pod_release",
+        {"pod_release._is_sure": _always, "pod_release._is_written": _always},
     ),
 )

@@ -34,25 +34,27 @@ MOVING_MUTANTS: Final = (
     _mutant(
         "nodes are emptied before what is bought works",
         "goes back to what is cheaper",
-        carrying___works=_always,
-        carrying___why_no_room=_no_reason,
+        move_execution___works=_always,
+        move_execution___why_no_room=_no_reason,
     ),
-    _mutant("nobody looks whether there is room", carrying___why_no_room=_no_reason),
-    _mutant("who does not leave is waited for for ever", "lets nobody go", premises___who_does_not_leave=_no_reason),
-    _mutant("who finds no place is not heard", "finds no place", premises___who_wants_a_place=_no_reason),
+    _mutant("nobody looks whether there is room", move_execution___why_no_room=_no_reason),
+    _mutant(
+        "who does not leave is waited for for ever", "lets nobody go", move_validation___who_does_not_leave=_no_reason
+    ),
+    _mutant("who finds no place is not heard", "finds no place", move_validation___who_wants_a_place=_no_reason),
     _mutant(
         "who must not be disturbed is",
         "disturbed is not moved",
         candidates__forbids=_no_reason,
-        premises__forbids=_no_reason,
+        move_validation__forbids=_no_reason,
     ),
     _mutant(
         "a pool's budgets count for nothing",
         "budget of a pool",
-        deciding__at_once_in=_as_many_as_they_like,
-        carrying__why_not_let=_no_reason,
+        decider__at_once_in=_as_many_as_they_like,
+        move_execution__why_not_let=_no_reason,
     ),
-    _mutant("what was bought may break", premises___what_broke=_no_reason),
+    _mutant("what was bought may break", move_validation___what_broke=_no_reason),
     Mutant(
         "moves: nodes of a move are for everybody",
         {

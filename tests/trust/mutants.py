@@ -147,31 +147,35 @@ MUTANTS: Final = (
         },
         seed=320,
     ),
-    Mutant("names are random, not derived", {f"{_DECIDE}.grow.planning.request_name": _random_name}, seed=160),
-    Mutant("a TTL is forgotten: requests that are Ready are kept", {f"{_DECIDE}.provision.deciding._STEPS": _STEPS}),
+    Mutant("names are random, not derived", {f"{_DECIDE}.scale_up.plan.request_name": _random_name}, seed=160),
+    Mutant("a TTL is forgotten: requests that are Ready are kept", {f"{_DECIDE}.node_requests.decider._STEPS": _STEPS}),
     Mutant(
         "a TTL is forgotten: a removal is never tried again",
-        {f"{_DECIDE}.shrink.deciding.remove": _never_again},
+        {f"{_DECIDE}.scale_down.decider.remove": _never_again},
         "cannot be deleted",
     ),
-    Mutant("the Node is deleted before its machine", {f"{_DECIDE}.shrink.removing._ask": _node_first}, "nobody needs"),
+    Mutant(
+        "the Node is deleted before its machine",
+        {f"{_DECIDE}.scale_down.removal_requests._ask": _node_first},
+        "nobody needs",
+    ),
     Mutant(
         "the check before the provider is asked is skipped",
         {
             "growth.act.action_runner._check_that_nobody_works_on": _no_check,
-            f"{_DECIDE}.shrink.removing._why_cancelled": _no_reason,
+            f"{_DECIDE}.scale_down.removal_requests._why_cancelled": _no_reason,
         },
     ),
     Mutant(
         "demand does not cancel scale-down",
         {
-            f"{_DECIDE}.grow.deciding.taken_back": _no_actions,
-            f"{_DECIDE}.shrink.needing.why_awaited": _no_reason,
-            f"{_DECIDE}.shrink.removing.why_awaited": _no_reason,
+            f"{_DECIDE}.scale_up.decider.taken_back": _no_actions,
+            f"{_DECIDE}.capacity.disruptability.why_awaited": _no_reason,
+            f"{_DECIDE}.scale_down.removal_requests.why_awaited": _no_reason,
         },
         "takes a marked node",
     ),
-    Mutant("min is ignored", {f"{_DECIDE}.shrink.emptying._beyond_min": _everybody}, "keeps ready"),
+    Mutant("min is ignored", {f"{_DECIDE}.scale_down.empty_nodes._beyond_min": _everybody}, "keeps ready"),
     Mutant(
         "the fence is ignored: an old leader goes on writing",
         {
@@ -181,20 +185,23 @@ MUTANTS: Final = (
     ),
     Mutant(
         "the gate is forgotten: nothing halts in an outage",
-        {f"{_DECIDE}.registry.state.ClusterState.is_halted": False},
+        {f"{_DECIDE}.facts.cluster_state.ClusterState.is_halted": False},
         "everything halts",
     ),
     Mutant(
         "nobody remembers when an outage was over: deadlines pass in it",
-        {f"{_DECIDE}.decider.since": _as_if_always_healthy, f"{_DECIDE}.registry.judging.since": _as_if_always_healthy},
+        {
+            f"{_DECIDE}.contract.since": _as_if_always_healthy,
+            f"{_DECIDE}.registry.classification.since": _as_if_always_healthy,
+        },
         seed=120,
     ),
     Mutant(
         "silence is taken for an answer: what a silent provider does not list is gone",
         {
-            f"{_DECIDE}.shrink.scene.Scene.is_silent": _never,
-            f"{_DECIDE}.shrink.removing.why_unheard_of": _no_reason,
-            f"{_DECIDE}.shrink.unready.why_unheard_of": _no_reason,
+            f"{_DECIDE}.scale_down.context.ScaleDownContext.is_silent": _never,
+            f"{_DECIDE}.scale_down.removal_requests.why_unheard_of": _no_reason,
+            f"{_DECIDE}.scale_down.unready_nodes.why_unheard_of": _no_reason,
         },
         seed=160,
     ),

@@ -113,7 +113,7 @@ QUEUE_MUTANTS: Final = (
     _mutant(
         "quota is free as soon as a job is suspended",
         {_IS_STOPPED: property(_suspended_is_stopped)},
-        tests="properties lifecycle",
+        tests="properties workload_lifecycle",
     ),
     _mutant(
         "pods that are leaving have no place",
@@ -121,31 +121,33 @@ QUEUE_MUTANTS: Final = (
         story="when the last pod is gone",
     ),
     _mutant(
-        "what was decided and is not seen does not count", {"admitting._Round._repeat": _nothing}, tests="admitting"
+        "what was decided and is not seen does not count", {"admission._Round._repeat": _nothing}, tests="admission"
     ),
-    _mutant("a strict queue is not strict", {"admitting._Round._goes_on": _always}, tests="properties"),
-    _mutant("every queue is strict", {"admitting._Round._goes_on": _never}, tests="properties", story="wakes whom"),
+    _mutant("a strict queue is not strict", {"admission._Round._goes_on": _always}, tests="properties"),
+    _mutant("every queue is strict", {"admission._Round._goes_on": _never}, tests="properties", story="wakes whom"),
     _mutant(
         "who could not start is in front again",
-        {"lining.order_of": _front},
+        {"queue_entry.order_of": _front},
         tests="order_model",
         story="with eviction who",
     ),
-    _mutant("any eviction moves a workload to the back", {"lining.order_of": _any_eviction}, tests="order_model"),
-    _mutant("priority is no matter", {"lining.order_of": _time_alone}, tests="order_model"),
-    _mutant("a backoff holds nobody back", {"lifecycle.is_waiting": _never}, tests="order_model", story="two gpus"),
-    _mutant("a backoff does not grow", {"requeuing.delay": _always_the_same}, tests="order_model", story="two gpus"),
-    _mutant("there is no limit", {"readiness.next_state": _without_limit}, tests="properties", story="two gpus"),
+    _mutant("any eviction moves a workload to the back", {"queue_entry.order_of": _any_eviction}, tests="order_model"),
+    _mutant("priority is no matter", {"queue_entry.order_of": _time_alone}, tests="order_model"),
+    _mutant(
+        "a backoff holds nobody back", {"workload_lifecycle.is_waiting": _never}, tests="order_model", story="two gpus"
+    ),
+    _mutant("a backoff does not grow", {"requeue.delay": _always_the_same}, tests="order_model", story="two gpus"),
+    _mutant("there is no limit", {"pods_ready.next_state": _without_limit}, tests="properties", story="two gpus"),
     _mutant(
         "a reactivated workload is counted on",
-        {"draft.Draft.requeue": _never_forgets},
+        {"workload_patch.WorkloadDraft.requeue": _never_forgets},
         tests="order_model",
         story="after a restart",
     ),
     _mutant(
         "the cause of a deactivation is not kept",
-        {"draft.Draft.actions": _all_at_once},
-        tests="lifecycle",
+        {"workload_patch.WorkloadDraft.actions": _all_at_once},
+        tests="workload_lifecycle",
         story="after a restart",
     ),
     _mutant(
@@ -153,27 +155,29 @@ QUEUE_MUTANTS: Final = (
     ),
     _mutant(
         "what is tried with one machine is out of stock",
-        {"stock._is_to_be_had": _some_may_be_asked_for},
-        tests="stock",
+        {"flavor_stock._is_to_be_had": _some_may_be_asked_for},
+        tests="flavor_stock",
     ),
     _mutant(
         "whoever has bought the last machine has to go",
-        {"moving._is_in_vain": _has_no_node},
-        tests="moving",
+        {"flavor_migration._is_in_vain": _has_no_node},
+        tests="flavor_migration",
         story="the last machine is",
     ),
     _mutant(
         "a backoff holds also for what was not tried",
-        {"lining._is_early": _never},
+        {"queue_entry._is_early": _never},
         tests="trying",
         story="in its backoff starts",
     ),
-    _mutant("where it failed is tried first again", {"tried.Tried.ordered": _as_written}, tests="trying"),
-    _mutant("where it failed is never forgotten", {"lifecycle.follow_failures": _never}, tests="trying"),
+    _mutant(
+        "where it failed is tried first again", {"failed_flavors.FailedFlavors.ordered": _as_written}, tests="trying"
+    ),
+    _mutant("where it failed is never forgotten", {"workload_lifecycle.follow_failures": _never}, tests="trying"),
     _mutant(
         "whoever has quota is about to make pods",
-        {"announcing._is_about_to_start": _always},
-        tests="announcing",
+        {"upcoming_pods._is_about_to_start": _always},
+        tests="upcoming_pods",
         story="makes no pods",
     ),
 )

@@ -66,21 +66,21 @@ def _mutant(name: str, changes: Mapping[str, object], *, story: str = "", tests:
 
 
 MEMORY_MUTANTS: Final = (
-    _mutant("what is older becomes the memory", {"processing.is_news": _whatever_its_version}, tests=_RULES),
+    _mutant("what is older becomes the memory", {"transactions.is_news": _whatever_its_version}, tests=_RULES),
     _mutant(
         "a life that was given nothing becomes the memory",
-        {"processing.is_news": _whatever_it_was_given},
+        {"transactions.is_news": _whatever_it_was_given},
         story="replica remembers nodes",
         tests=_RULES,
     ),
     _mutant("nobody looks once more before giving back", {"growth.act.action_runner._check": _no_look}, tests=_RULES),
-    _mutant("a transaction goes before its effect", {"processing._deleted": _gone_first}, tests=_RULES),
+    _mutant("a transaction goes before its effect", {"transactions._deleted": _gone_first}, tests=_RULES),
     _mutant("a checkpoint comes before the marker", {"checkpoints.is_marked": _always}, tests=_FAULTS),
-    _mutant("who came is written down before who left", {"deciding.record": _comes_first}, tests=_RULES),
-    _mutant("nobody waits for who left", {"recording.Unwritten.is_before": _nobody_left}, tests=_RULES),
+    _mutant("who came is written down before who left", {"decider.record": _comes_first}, tests=_RULES),
+    _mutant("nobody waits for who left", {"transaction_log.UnwrittenDepartures.is_before": _nobody_left}, tests=_RULES),
     _mutant(
         "what was removed is not known",
-        {"processing.with_removed": _nothing_removed, "checkpoints.with_removed": _nothing_removed},
+        {"transactions.with_removed": _nothing_removed, "checkpoints.with_removed": _nothing_removed},
         story="replica remembers nodes",
     ),
 )
