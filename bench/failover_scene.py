@@ -7,7 +7,7 @@ import msgspec
 from growth.api.offering import POOL
 from growth.api.out_of_service import out_of_service_taint
 from growth.cli.explain import read_report
-from growth.cli.explain_report import NodeReport
+from growth.cli.explain_failover import NodeReport
 from growth.run.logs import silent_logs
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, a_pool, growing

@@ -21,7 +21,7 @@ from growth.api.node_memory import (
     transaction_name,
 )
 from growth.api.settings.model import Settings
-from growth.cli.memory_seeing import MemoryBook
+from growth.cli.memory_reader import MemoryBook
 from growth.decide.node_memory.context import NodeMemoryContext
 from growth.observe.cache import ClusterCache
 

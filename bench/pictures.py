@@ -25,21 +25,21 @@ from bench.removing_picture import removing
 from bench.state_picture import states
 from bench.status_scene import a_night, a_report
 from growth.cli.explain_view import view as explain_view
-from growth.cli.memory_report import listed
-from growth.cli.memory_story import story_of
-from growth.cli.memory_story_view import view as story_view
-from growth.cli.memory_view import view as memory_view
+from growth.cli.memory_list import listed
+from growth.cli.memory_list import view as memory_view
+from growth.cli.memory_show import story_of
+from growth.cli.memory_show import view as story_view
 from growth.cli.queue_explain_report import explained
 from growth.cli.queue_explain_view import view as queue_explain_view
-from growth.cli.queue_naming import workload_meant
+from growth.cli.queue_names import workload_meant
+from growth.cli.queue_reader import see
 from growth.cli.queue_report import report_of as queue_report_of
-from growth.cli.queue_seeing import see
 from growth.cli.queue_view import view as queue_view
 from growth.cli.reports.cluster_summary import ClusterSummary, NodeGroup, PendingGroup, ResourceUse
 from growth.cli.reports.machines import fleet_of
+from growth.cli.snapshot import view
 from growth.cli.status_view import view as status_view
-from growth.cli.top_view import view as top_view
-from growth.cli.world_view import view
+from growth.cli.top import view as top_view
 from growth.observe.cache import ClusterCache
 from growth.run.informers import watching
 from growth.run.logs import silent_logs

@@ -9,9 +9,8 @@ from rich.console import Console
 from growth.api.kinds import NAMESPACES, NODES
 from growth.api.node_memory import MARKER, MEMORIES, MemoryObject, NodeContents, NodeRecord, read_memory, text_of
 from growth.api.settings.model import Settings
-from growth.cli.memory_forgetting import ForgetOptions, forget_memories
-from growth.cli.memory_moving import RecordSource, import_into
-from growth.cli.memory_writing import WriteProgress
+from growth.cli.memory_export import RecordSource, import_into
+from growth.cli.memory_forget import ForgetOptions, WriteProgress, forget_memories
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth_lab.local_cluster.nodes import kwok_node

@@ -12,8 +12,7 @@ from growth.api.node import Node
 from growth.api.offering import POOL, Offering
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.settings.model import Settings
-from growth.cli.node_leaving import NodeDrain, OperatorDialog
-from growth.cli.node_notes import NodeNote
+from growth.cli.node_out_of_service import NodeDrain, NodeNote, OperatorDialog
 from growth.cloud.errors import ProviderError, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client

@@ -14,8 +14,8 @@ from growth.api.growth_kinds import OWN_KINDS
 from growth.api.kinds import Kind
 from growth.api.settings.model import ProvidersSettings, QueueSettings, Settings
 from growth.cli.doctor_definitions import first_difference
+from growth.cli.doctor_reader import read_report
 from growth.cli.doctor_report import DoctorReport, KindState
-from growth.cli.doctor_seeing import read_report
 from growth.cli.doctor_view import view
 from growth.cli.main import main
 from growth.kube.client import Client
@@ -23,7 +23,7 @@ from growth.kube.errors import Unauthorized
 from growth.kube.transport import Request, Response
 from growth.run.capability import CAPABILITIES, chosen
 from growth_lab.simulator.virtual_loop import run_virtually
-from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
+from tests.cli.test_snapshot import a_kubeconfig, free_port, is_one_sentence
 from tests.kube.scripted import Scripted, no, ok
 
 Json = dict[str, Any]

@@ -13,11 +13,11 @@ from growth.api.annotations import DRAIN
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.taints import is_tainted
-from growth.cli.drain_following import follow_wish
-from growth.cli.drain_wishing import take_back, wish_for
-from growth.cli.failures import NotDone, UsageError
+from growth.cli.drain import take_back, wish_for
+from growth.cli.errors import NotDone, UsageError
 from growth.cli.main import main
-from growth.cli.node_leaving import OperatorDialog
+from growth.cli.move_progress import follow_wish
+from growth.cli.node_out_of_service import OperatorDialog
 from growth.kube.patches import MergePatch
 from growth.run.logs import silent_logs
 from growth_lab.scenarios.context import Play
@@ -25,7 +25,7 @@ from growth_lab.scenarios.replica import QUICK, a_pool, growing
 from growth_lab.scenarios.simulated import play_virtually
 from tests.cli.node_scene import DEAD, Desk, at_a_desk
 from tests.cli.test_plan import an_app
-from tests.cli.test_world import is_one_sentence
+from tests.cli.test_snapshot import is_one_sentence
 
 ANYWHERE = Console(file=io.StringIO())
 

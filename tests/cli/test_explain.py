@@ -14,14 +14,14 @@ from growth.api.growth_status import GROWTH_STATUS, Timeline, TimelineStep, key_
 from growth.api.kinds import CONFIG_MAPS, NODES, VOLUME_ATTACHMENTS
 from growth.api.machine import Power
 from growth.api.out_of_service import Proof
+from growth.cli.errors import UsageError
 from growth.cli.explain import read_report
-from growth.cli.explain_report import HAPPENED, FailoverPhase, NodeReport, TimelineEntry, report_of
+from growth.cli.explain_failover import HAPPENED, FailoverPhase, NodeReport, TimelineEntry, report_of
 from growth.cli.explain_view import MARKS, view
-from growth.cli.failures import UsageError
 from growth.cli.main import main
 from growth.kube.patches import MergePatch
 from tests.cli.node_scene import DEAD, Desk, at_a_desk
-from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
+from tests.cli.test_snapshot import a_kubeconfig, free_port, is_one_sentence
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

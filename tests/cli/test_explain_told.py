@@ -8,9 +8,8 @@ from growth.api.core import Event, EventSeries
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.meta import ObjectMeta
 from growth.api.references import reference_to
-from growth.cli.explain_moving import MoveReport
-from growth.cli.explain_report import FailoverPhase, NodeReport
-from growth.cli.explain_told import RecordedReason, read_told, told_in
+from growth.cli.explain_disruption import MoveReport, RecordedReason, read_told, told_in
+from growth.cli.explain_failover import FailoverPhase, NodeReport
 from growth.decide.consolidation.savings_events import LESS_WANTED, ROOM_KEPT
 from growth.kube.event_recorder import EventRecorder, EventType
 from tests.cli.node_scene import DEAD, Desk, at_a_desk

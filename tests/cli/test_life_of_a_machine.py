@@ -6,8 +6,8 @@ from itertools import groupby
 
 from growth.api.kinds import PODS
 from growth.cli.reports.machines import Fleet, MachinePhase, MachineRow, fleet_of
-from growth.cli.request import ask_for_retry
-from growth.cli.top_view import state
+from growth.cli.requests import ask_for_retry
+from growth.cli.top import state
 from growth.observe.cache import ClusterCache
 from growth.run.informers import watching
 from growth.run.logs import silent_logs

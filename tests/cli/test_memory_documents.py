@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from growth.api.meta import ObjectMeta
 from growth.api.node_memory import MARKER, NodeContents, NodeRecord
 from growth.api.tolerations import Taint
-from growth.cli.failures import UsageError
+from growth.cli.errors import UsageError
 from growth.cli.memory_documents import MemoryDocument, documents_in, entries_in, written
 
 KEYS = st.from_regex(r"(example\.com/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,30}[A-Za-z0-9])?", fullmatch=True)

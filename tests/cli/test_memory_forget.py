@@ -7,9 +7,9 @@ from click.testing import CliRunner
 
 from bench.memory_scene import a_memento
 from growth.api.node_memory import TRANSACTIONS, NodeContents, transaction_body, transaction_name
-from growth.cli.failures import NotDone, UsageError
+from growth.cli.errors import NotDone, UsageError
 from growth.cli.main import main
-from growth.cli.memory_forgetting import ForgetOptions
+from growth.cli.memory_forget import ForgetOptions
 from growth_lab.simulator.faults import Fault
 from tests.cli.memory_desk import Desk, at_a_desk
 

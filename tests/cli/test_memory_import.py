@@ -13,13 +13,22 @@ from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES
 from growth.api.meta import ObjectMeta
 from growth.api.node_memory import IMPORTED, MARKER, MEMORIES, NodeContents
 from growth.api.settings.model import MemorySettings, Settings
-from growth.cli.failures import NotDone, UsageError
+from growth.cli.errors import NotDone, UsageError
 from growth.cli.main import main
 from growth.cli.memory_documents import MemoryDocument
-from growth.cli.memory_importing import CHANGED, KNOWN, LIVES, SAME, ImportPlan, RecordWrite, carry_out
-from growth.cli.memory_moving import RecordSource, exported, import_into
-from growth.cli.memory_seeing import read_book
-from growth.cli.memory_takeover import config_maps_in, taken_over
+from growth.cli.memory_export import RecordSource, exported, import_into
+from growth.cli.memory_import import (
+    CHANGED,
+    KNOWN,
+    LIVES,
+    SAME,
+    ImportPlan,
+    RecordWrite,
+    carry_out,
+    config_maps_in,
+    taken_over,
+)
+from growth.cli.memory_reader import read_book
 from growth.kube.errors import Forbidden
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, growing

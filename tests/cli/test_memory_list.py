@@ -11,11 +11,10 @@ from bench.memory_scene import a_memento, a_memory, a_morning, a_node, book_of
 from growth.api.kinds import NODES
 from growth.api.node_memory import MEMORIES
 from growth.cli.main import main
-from growth.cli.memory_report import MemoryList, listed
-from growth.cli.memory_seeing import read_book
-from growth.cli.memory_view import view
+from growth.cli.memory_list import MemoryList, listed, view
+from growth.cli.memory_reader import read_book
 from tests.cli.memory_desk import Desk, at_a_desk
-from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
+from tests.cli.test_snapshot import a_kubeconfig, free_port, is_one_sentence
 
 
 def shown(found: MemoryList, width: int) -> list[str]:

@@ -18,13 +18,12 @@ from growth.api.node_request import NodeRequest, NodeRequestSpec
 from growth.api.offering import POOL
 from growth.api.settings.model import MemorySettings, Settings
 from growth.api.tolerations import Taint
-from growth.cli.failures import UsageError
+from growth.cli.errors import UsageError
 from growth.cli.main import main
 from growth.cli.memory_policy import report_of
 from growth.cli.memory_policy import view as policy_view
-from growth.cli.memory_seeing import read_node, read_scene, unknown
-from growth.cli.memory_story import MemoryHistory, story_of
-from growth.cli.memory_story_view import view
+from growth.cli.memory_reader import read_node, read_scene, unknown
+from growth.cli.memory_show import MemoryHistory, story_of, view
 from tests.cli.memory_desk import Desk, at_a_desk
 
 AGO = timedelta(minutes=3)

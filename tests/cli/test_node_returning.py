@@ -7,11 +7,11 @@ from click.testing import CliRunner
 
 from growth.api.kinds import VOLUME_ATTACHMENTS
 from growth.api.out_of_service import PROOF, out_of_service_taint
-from growth.cli.failures import NotDone, UsageError
+from growth.cli.errors import NotDone, UsageError
 from growth.cli.main import main
-from growth.cli.node_returning import take_in
+from growth.cli.node_in_service import take_in
 from tests.cli.node_scene import DEAD, Desk, at_a_desk
-from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
+from tests.cli.test_snapshot import a_kubeconfig, free_port, is_one_sentence
 
 
 async def back(desk: Desk, *, force: bool = False) -> str:

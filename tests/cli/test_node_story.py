@@ -6,11 +6,9 @@ from contextlib import asynccontextmanager
 from growth.api.machine import Power
 from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.cli.explain import read_report
-from growth.cli.explain_report import FailoverPhase, NodeReport
-from growth.cli.node_following import follow
-from growth.cli.node_leaving import NodeDrain, OperatorDialog
-from growth.cli.node_notes import NodeNote
-from growth.cli.node_returning import take_in
+from growth.cli.explain_failover import FailoverPhase, NodeReport
+from growth.cli.node_in_service import follow, take_in
+from growth.cli.node_out_of_service import NodeDrain, NodeNote, OperatorDialog
 from growth.cloud.kwok.catalog import read_catalogue
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client

@@ -22,10 +22,10 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.offering import INSTANCE_TYPE
 from growth.api.settings.model import KwokSettings, Settings
-from growth.cli.failures import NotDone, UsageError
+from growth.cli.errors import NotDone, UsageError
 from growth.cli.main import main
 from growth.cli.plan import PlanOptions, compute, show
-from growth.cli.plan_seeing import read_world
+from growth.cli.plan_inputs import read_world
 from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
@@ -36,7 +36,7 @@ from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing
 from growth_lab.scenarios.simulated import play_virtually
 from growth_lab.scenarios.workloads import DEPLOYMENTS
-from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
+from tests.cli.test_snapshot import a_kubeconfig, free_port, is_one_sentence
 
 
 class OnlyReading:

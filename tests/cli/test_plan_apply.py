@@ -19,14 +19,14 @@ from growth.api.node import NodeSpec
 from growth.api.offering import INSTANCE_TYPE
 from growth.api.settings.model import KwokSettings, Settings
 from growth.api.taints import LEAVES, is_tainted
-from growth.cli.failures import NotDone
+from growth.cli.errors import NotDone
 from growth.cli.main import main
-from growth.cli.move_following import follow
-from growth.cli.node_leaving import OperatorDialog
+from growth.cli.move_progress import follow
+from growth.cli.node_out_of_service import OperatorDialog
 from growth.cli.plan import PlanOptions, propose
-from growth.cli.plan_applying import agree, check_that_growth_runs, confirmed, write, written
-from growth.cli.plan_optimising import first_wave, optimising_report
-from growth.cli.plan_seeing import read_world
+from growth.cli.plan_apply import agree, check_that_growth_runs, confirmed, write, written
+from growth.cli.plan_consolidation import first_wave, optimising_report
+from growth.cli.plan_inputs import read_world
 from growth.kube.patches import MergePatch
 from growth.run.logs import silent_logs
 from growth.run.provider_poller import open_providers
@@ -36,7 +36,7 @@ from growth_lab.scenarios.simulated import play_virtually
 from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.cli.plan_scene import REFUSED, a_node, a_shop
 from tests.cli.test_plan import an_app
-from tests.cli.test_world import is_one_sentence
+from tests.cli.test_snapshot import is_one_sentence
 from tests.decide.consolidation.seen import NOW
 from tests.decide.stages import a_pod as a_waiting_pod
 

@@ -7,9 +7,9 @@ from growth.api.annotations import BACK_OFF, BackOff
 from growth.api.node_request import PLANNED_FOR
 from growth.api.settings.model import Settings
 from growth.api.taints import LEAVES
-from growth.cli.plan_optimising import NO_MEMORY, OptimizationReport, optimising_report
-from growth.cli.plan_seeing import taken_up
-from growth.cli.plan_waiting import PendingReport, waiting_report
+from growth.cli.plan_consolidation import NO_MEMORY, OptimizationReport, optimising_report
+from growth.cli.plan_inputs import taken_up
+from growth.cli.plan_pending import PendingReport, waiting_report
 from growth.decide.contract import DeciderState
 from growth.decide.scale_up.context import ScaleUpContext
 from growth.decide.scale_up.pending_pods import sort_out

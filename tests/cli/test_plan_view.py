@@ -4,9 +4,9 @@ import pytest
 from rich.console import Console, RenderableType
 
 from growth.api.settings.model import Settings
-from growth.cli import plan_optimising_view, plan_waiting_view
-from growth.cli.plan_optimising import optimising_report
-from growth.cli.plan_waiting import waiting_report
+from growth.cli import plan_view
+from growth.cli.plan_consolidation import optimising_report
+from growth.cli.plan_pending import waiting_report
 from growth.observe.cache import ClusterCache
 from tests.cli.plan_scene import a_crowd, a_shop
 from tests.decide import marketplace as market
@@ -26,12 +26,12 @@ def lines_of(picture: RenderableType, width: int) -> list[str]:
 
 def waiting(world: ClusterCache, width: int = 120, *, is_all: bool = False) -> list[str]:
     report = waiting_report(world.snapshot(NOW), Settings())
-    return lines_of(plan_waiting_view.view(report, width, is_all=is_all), width)
+    return lines_of(plan_view.pending_view(report, width, is_all=is_all), width)
 
 
 def optimising(world: ClusterCache, width: int = 120, *, is_all: bool = False) -> list[str]:
     report = optimising_report(world.snapshot(NOW), Settings())
-    return lines_of(plan_optimising_view.view(report, width, is_all=is_all), width)
+    return lines_of(plan_view.consolidation_view(report, width, is_all=is_all), width)
 
 
 @pytest.mark.parametrize("width", [80, 120])

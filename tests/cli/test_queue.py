@@ -18,7 +18,7 @@ from growth.api.kinds import JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import Settings
-from growth.cli.failures import UsageError, sentence_for
+from growth.cli.errors import UsageError, sentence_for
 from growth.cli.main import main
 from growth.cli.queue import QueueOptions, show, stay
 from growth.cli.queue_entry import WorkloadPhase
@@ -32,7 +32,7 @@ from growth_lab.scenarios.simulated import play_virtually
 from growth_lab.simulator.api.rbac import service_account
 from growth_lab.simulator.cluster import VirtualCluster
 from growth_lab.simulator.virtual_loop import run_virtually
-from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
+from tests.cli.test_snapshot import a_kubeconfig, free_port, is_one_sentence
 from tests.stories.queue_scene import queued, requeuing, some_quota
 
 Json = dict[str, Any]

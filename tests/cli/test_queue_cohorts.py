@@ -10,8 +10,8 @@ from bench.queue_scene import NOW, SETTINGS, world_of
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, WORKLOADS
 from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
 from growth.cli.queue_explain_report import WorkloadReport
+from growth.cli.queue_reader import see
 from growth.cli.queue_report import QueueReport, report_of
-from growth.cli.queue_seeing import see
 from tests.builders import Json
 from tests.cli.test_queue_explain import shown as shown_story
 from tests.cli.test_queue_explain import story

@@ -13,12 +13,12 @@ from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import Settings
-from growth.cli.failures import UsageError
+from growth.cli.errors import UsageError
 from growth.cli.queue_entry import WorkloadPhase, entry_of
 from growth.cli.queue_explain_report import PodView, WorkloadReport, explained
 from growth.cli.queue_explain_view import view
-from growth.cli.queue_naming import check_namespace, check_queue, workload_meant
-from growth.cli.queue_seeing import QueueView, see
+from growth.cli.queue_names import check_namespace, check_queue, workload_meant
+from growth.cli.queue_reader import QueueView, see
 from tests.decide.queue.stage import Stage, a_stage, read, settings, snapshot_of
 from tests.decide.queue.test_pods_ready import a_job_without_a_node
 

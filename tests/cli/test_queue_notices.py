@@ -13,11 +13,11 @@ from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.queue.kueue_installation import KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME
 from growth.api.settings.model import Settings
 from growth.cli import queue as command
-from growth.cli.failures import UsageError
+from growth.cli.errors import UsageError
 from growth.cli.queue_explain import explain_workload
 from growth.cli.queue_notices import notices_in
+from growth.cli.queue_reader import looking
 from growth.cli.queue_report import QueueReport
-from growth.cli.queue_seeing import looking
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
 from growth_lab.simulator.api.rbac import service_account

@@ -8,8 +8,8 @@ from bench.queue_scene import NOW, SETTINGS, an_afternoon, world_of
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.settings.model import Settings
 from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
+from growth.cli.queue_reader import see
 from growth.cli.queue_report import QueueReport, report_of
-from growth.cli.queue_seeing import see
 from growth.cli.queue_shares import QuotaShare
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
 

@@ -8,13 +8,13 @@ from rich.console import Console
 
 from bench.queue_scene import NOW, SETTINGS, an_afternoon, world_of
 from growth.api.settings.model import Settings
+from growth.cli.formatting import amounts, clock, due, figure, times
 from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
+from growth.cli.queue_messages import told
+from growth.cli.queue_reader import see
 from growth.cli.queue_report import Queue, QueueReport, report_of
-from growth.cli.queue_seeing import see
 from growth.cli.queue_shares import CohortView, QuotaShare
-from growth.cli.queue_told import told
 from growth.cli.queue_view import view
-from growth.cli.queue_words import amounts, clock, due, figure, times
 
 GIB = 1 << 30
 

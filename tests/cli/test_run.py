@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from growth.cli.failures import sentence_for
+from growth.cli.errors import sentence_for
 from growth.cli.main import main
 from growth.kube.errors import Forbidden, NotFound
-from tests.cli.test_world import a_kubeconfig, free_port
+from tests.cli.test_snapshot import a_kubeconfig, free_port
 
 
 @pytest.fixture(autouse=True)

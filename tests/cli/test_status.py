@@ -19,7 +19,7 @@ from growth.api.growth_status import GROWTH_STATUS, STATUS, ClusterStatus
 from growth.api.kinds import CONFIG_MAPS, LEASES, NAMESPACES
 from growth.api.settings.model import Settings
 from growth.api.timestamp import format_micro_time
-from growth.cli.failures import sentence_for
+from growth.cli.errors import sentence_for
 from growth.cli.main import main
 from growth.cli.status import read_report, show, stay
 from growth.cli.status_report import HealthSummary
@@ -32,7 +32,7 @@ from growth_lab.scenarios.simulated import play_virtually
 from growth_lab.simulator.api.rbac import service_account
 from growth_lab.simulator.cluster import VirtualCluster
 from growth_lab.simulator.virtual_loop import run_virtually
-from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
+from tests.cli.test_snapshot import a_kubeconfig, free_port, is_one_sentence
 
 Json = dict[str, Any]
 NAMESPACE = "growth-system"

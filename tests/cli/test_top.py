@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from bench.standin import running
 from growth.cli.main import main
-from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
+from tests.cli.test_snapshot import a_kubeconfig, free_port, is_one_sentence
 
 
 def run(*arguments: str) -> Result:

@@ -8,9 +8,9 @@ from rich.console import Console
 from bench.fleet_scene import NOW, a_node, a_pool, afternoon, world_of
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import NODES
+from growth.cli.formatting import span
 from growth.cli.reports.machines import Fleet, MachinePhase, MachineRow, fleet_of
-from growth.cli.spans import span
-from growth.cli.top_view import state, view
+from growth.cli.top import state, view
 
 
 def shown(fleet: Fleet, width: int, rows: int | None = None) -> list[str]:

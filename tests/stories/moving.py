@@ -11,7 +11,7 @@ import msgspec
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS
 from growth.api.offering import INSTANCE_TYPE, POOL
-from growth.cli.explain_moving import read_moving
+from growth.cli.explain_disruption import read_moving
 from growth.decide.consolidation.savings_events import ROOM_KEPT
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told

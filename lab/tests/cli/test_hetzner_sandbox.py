@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from hcloud import APIException, Client
 
 from growth.cli.main import main
-from tests.cli.test_world import a_kubeconfig, free_port
+from tests.cli.test_snapshot import a_kubeconfig, free_port
 
 pytestmark = pytest.mark.long
 

@@ -20,7 +20,7 @@ HANDS_KEYS: Final = "growth.dev/hands-keys"
 """Annotation: whether these pods get keys (``api.taints``), and the node stays closed to others until they are in."""
 
 WAKES: Final = "growth.dev/wakes"
-"""Annotation: uids of those among them that no new node wakes (``decide.node_requests.pod_wakeups``)."""
+"""Annotation: uids of those among them that no new node wakes (``decide.node_requests.startup_taint``)."""
 
 FORESEES: Final = "growth.dev/foresees"
 """Annotation: whether it is larger than these need, because others are expected to follow."""

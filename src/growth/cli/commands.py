@@ -51,7 +51,9 @@ COMMANDS: Final = (
         "See what Growth would buy for the pods that wait now, and who finds no place and why.",
     ),
     CommandEntry("queue", "growth.cli.queue", "See who waits in which queue, why and until when."),
-    CommandEntry("request", "growth.cli.request", "See what Growth has asked for, and try removals again that failed."),
+    CommandEntry(
+        "request", "growth.cli.requests", "See what Growth has asked for, and try removals again that failed."
+    ),
     CommandEntry("run", "growth.cli.run", "Run Growth until SIGTERM or Ctrl-C."),
     CommandEntry("settings", "growth.cli.settings", "Show every setting and where it came from."),
     CommandEntry(
@@ -62,7 +64,7 @@ COMMANDS: Final = (
     CommandEntry(
         "top", "growth.cli.top", "See pools and machines: how full, what comes, what leaves and when, what it costs."
     ),
-    CommandEntry("world", "growth.cli.world", "See nodes, pods and free room as Growth sees them."),
+    CommandEntry("world", "growth.cli.snapshot", "See nodes, pods and free room as Growth sees them."),
 )
 _BY_NAME: Final = {entry.name: entry for entry in COMMANDS}
 

@@ -8,11 +8,11 @@ from rich.console import Console
 
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
+from growth.cli.client_session import run_interruptible
+from growth.cli.doctor_reader import read_report
 from growth.cli.doctor_report import DoctorReport
-from growth.cli.doctor_seeing import read_report
 from growth.cli.doctor_view import view
-from growth.cli.failures import UsageError, sentence_for
-from growth.cli.interrupts import run_interruptible
+from growth.cli.errors import UsageError, sentence_for
 from growth.cli.settings_options import with_settings
 from growth.kube.access import find_access
 from growth.kube.client import connect

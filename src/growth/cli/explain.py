@@ -9,11 +9,11 @@ from rich.console import Console
 from growth.api.kinds import NODES
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
-from growth.cli.asking import asking
-from growth.cli.explain_moving import read_moving
-from growth.cli.explain_report import NodeReport, report_of
+from growth.cli.client_session import asking
+from growth.cli.explain_disruption import read_moving
+from growth.cli.explain_failover import NodeReport, report_of
 from growth.cli.explain_view import view
-from growth.cli.node_seeing import Now, lease_of, see, timelines, unknown
+from growth.cli.node_reader import Now, lease_of, see, timelines, unknown
 from growth.cli.settings_options import with_settings_of
 from growth.kube.client import Client
 

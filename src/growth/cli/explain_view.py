@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from growth.api.timestamp import format_time
-from growth.cli.explain_moving import MoveReport
-from growth.cli.explain_report import FailoverPhase, NodeReport, TimelineEntry
-from growth.cli.spans import span
+from growth.cli.explain_disruption import MoveReport
+from growth.cli.explain_failover import FailoverPhase, NodeReport, TimelineEntry
+from growth.cli.formatting import span
 
 _BADGES: Final = {
     FailoverPhase.IN_SERVICE: "bold white on green",

@@ -10,7 +10,7 @@ import click
 from growth import __version__
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import HealthSettings
-from growth.cli.failures import UsageError
+from growth.cli.errors import UsageError
 from growth.cli.manifests_documents import Installation, documents
 from growth.cli.settings_options import with_settings
 from growth.cli.yaml_stream import yaml_stream

@@ -9,18 +9,16 @@ from rich.console import Console, RenderableType
 
 from growth.api.duration import DurationError, parse_duration
 from growth.api.settings.loading import EffectiveSettings
-from growth.cli.asking import asking
-from growth.cli.failures import NotDone, UsageError
-from growth.cli.memory_forgetting import ForgetOptions, forget_memories
-from growth.cli.memory_moving import export, import_
+from growth.cli.client_session import asking
+from growth.cli.errors import NotDone, UsageError
+from growth.cli.memory_export import export, import_
+from growth.cli.memory_forget import ForgetOptions, WriteProgress, forget_memories
+from growth.cli.memory_list import listed, view
 from growth.cli.memory_policy import PolicyReport, report_of
 from growth.cli.memory_policy import view as policy_view
-from growth.cli.memory_report import listed
-from growth.cli.memory_seeing import MemoryBook, read_book, read_node, read_scene, unknown
-from growth.cli.memory_story import MemoryHistory, story_of
-from growth.cli.memory_story_view import view as story_view
-from growth.cli.memory_view import view
-from growth.cli.memory_writing import WriteProgress
+from growth.cli.memory_reader import MemoryBook, read_book, read_node, read_scene, unknown
+from growth.cli.memory_show import MemoryHistory, story_of
+from growth.cli.memory_show import view as story_view
 from growth.cli.settings_options import with_settings_of
 from growth.kube.client import Client
 

@@ -17,7 +17,7 @@ import yaml
 from growth.api.labels import is_label_key, is_label_value, is_object_name
 from growth.api.node_memory import NodeContents, NodeRecord, is_too_large
 from growth.api.tolerations import EFFECTS, Taint
-from growth.cli.failures import UsageError
+from growth.cli.errors import UsageError
 from growth.cli.yaml_stream import yaml_stream
 
 _FIELDS: Final = (

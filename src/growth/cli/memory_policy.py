@@ -12,7 +12,7 @@ from growth.api.node import Node
 from growth.api.node_memory import MARKER
 from growth.api.offering import POOL
 from growth.api.settings.model import MemorySettings
-from growth.cli.memory_report import counted
+from growth.cli.memory_list import counted
 from growth.decide.node_memory.context import NodeMemoryContext
 from growth.decide.node_memory.restore_policy import RestorePolicy, template_of
 

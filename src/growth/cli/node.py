@@ -9,12 +9,10 @@ import click
 
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import KubeSettings
-from growth.cli.asking import asking
-from growth.cli.failures import NotDone, UsageError
-from growth.cli.node_following import follow
-from growth.cli.node_leaving import NodeDrain, OperatorDialog
-from growth.cli.node_notes import REASONS, NodeNote
-from growth.cli.node_returning import take_in
+from growth.cli.client_session import asking
+from growth.cli.errors import NotDone, UsageError
+from growth.cli.node_in_service import follow, take_in
+from growth.cli.node_out_of_service import REASONS, NodeDrain, NodeNote, OperatorDialog
 from growth.cli.settings_options import with_settings_of
 from growth.cloud.errors import Invalid, ProviderError
 from growth.kube.client import Client

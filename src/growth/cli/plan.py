@@ -15,15 +15,15 @@ from growth.api.actions import CreateObject
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
-from growth.cli import plan_optimising_view, plan_waiting_view
-from growth.cli.asking import asking
-from growth.cli.failures import UsageError
-from growth.cli.move_following import follow
-from growth.cli.node_leaving import OperatorDialog
-from growth.cli.plan_applying import agree, check_that_growth_runs, confirmed, write, written
-from growth.cli.plan_optimising import OptimizationReport, first_wave, optimising_report
-from growth.cli.plan_seeing import read_world, taken_up
-from growth.cli.plan_waiting import PendingReport, waiting_report
+from growth.cli import plan_view
+from growth.cli.client_session import asking
+from growth.cli.errors import UsageError
+from growth.cli.move_progress import follow
+from growth.cli.node_out_of_service import OperatorDialog
+from growth.cli.plan_apply import agree, check_that_growth_runs, confirmed, write, written
+from growth.cli.plan_consolidation import OptimizationReport, first_wave, optimising_report
+from growth.cli.plan_inputs import read_world, taken_up
+from growth.cli.plan_pending import PendingReport, waiting_report
 from growth.cli.settings_options import with_settings_of
 from growth.cloud.errors import Invalid
 from growth.kube.client import Client
@@ -175,9 +175,9 @@ def show(report: PendingReport | OptimizationReport, wish: PlanOptions, console:
         # Not wrapped at any width, so that programs can read it.
         console.file.write(f"{msgspec.json.format(msgspec.json.encode(report)).decode()}\n")
     elif isinstance(report, OptimizationReport):
-        console.print(plan_optimising_view.view(report, console.width, is_all=wish.is_all))
+        console.print(plan_view.consolidation_view(report, console.width, is_all=wish.is_all))
     else:
-        console.print(plan_waiting_view.view(report, console.width, is_all=wish.is_all))
+        console.print(plan_view.pending_view(report, console.width, is_all=wish.is_all))
 
 
 def _check_wish(wish: PlanOptions, *, yes: bool) -> None:

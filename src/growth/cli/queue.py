@@ -15,12 +15,12 @@ from rich.live import Live
 
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
-from growth.cli.failures import UsageError, sentence_for
-from growth.cli.interrupts import run_interruptible
+from growth.cli.client_session import run_interruptible
+from growth.cli.errors import UsageError, sentence_for
 from growth.cli.queue_explain import explain
-from growth.cli.queue_naming import check_namespace, check_queue
+from growth.cli.queue_names import check_namespace, check_queue
+from growth.cli.queue_reader import Now, QueueView, looking
 from growth.cli.queue_report import QueueReport, report_of
-from growth.cli.queue_seeing import Now, QueueView, looking
 from growth.cli.queue_view import view
 from growth.cli.settings_options import with_settings_of
 from growth.kube.access import find_access

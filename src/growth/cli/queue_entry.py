@@ -17,8 +17,8 @@ from growth.api.queue.workload import (
     Workload,
 )
 from growth.cli.queue_failures import failing_words
-from growth.cli.queue_giving_way import Preempted, sent_back, until_gone, waits_for
-from growth.cli.queue_seeing import QueueView, title_of
+from growth.cli.queue_preemption import Preempted, sent_back, until_gone, waits_for
+from growth.cli.queue_reader import QueueView, title_of
 from growth.decide.queue.context import Key, usage_of
 from growth.decide.queue.failed_flavors import failures_of
 from growth.decide.queue.flavor_assignment import needs_of

@@ -12,12 +12,12 @@ from growth.api.kinds import NODES, PODS
 from growth.api.pod import Pod
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
-from growth.cli.failures import UsageError, sentence_for
-from growth.cli.interrupts import run_interruptible
+from growth.cli.client_session import run_interruptible
+from growth.cli.errors import UsageError, sentence_for
 from growth.cli.queue_explain_report import WorkloadReport, explained
 from growth.cli.queue_explain_view import view
-from growth.cli.queue_naming import workload_meant
-from growth.cli.queue_seeing import Now, looking
+from growth.cli.queue_names import workload_meant
+from growth.cli.queue_reader import Now, looking
 from growth.cli.settings_options import with_settings_of
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect

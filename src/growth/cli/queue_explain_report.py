@@ -20,13 +20,13 @@ from growth.api.queue.workload import (
     Workload,
 )
 from growth.api.status import StatusCondition
-from growth.cli.memory_report import counted
+from growth.cli.formatting import amounts, times
+from growth.cli.memory_list import counted
 from growth.cli.queue_entry import HOLDING, WorkloadPhase, WorkloadRow, entry_of, written
 from growth.cli.queue_future import coming, deadline_of, next_words
-from growth.cli.queue_giving_way import names_in, sent_back, until_gone, waits_for
 from growth.cli.queue_offers import FlavorOffer, changes_for, holders_of, offers_for
-from growth.cli.queue_seeing import QueueView, title_of
-from growth.cli.queue_words import amounts, times
+from growth.cli.queue_preemption import names_in, sent_back, until_gone, waits_for
+from growth.cli.queue_reader import QueueView, title_of
 from growth.decide.queue.context import Key, usage_of
 
 _SHOWN_AHEAD: Final = 5

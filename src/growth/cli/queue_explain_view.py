@@ -8,15 +8,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from growth.cli.memory_report import counted
+from growth.cli.formatting import amounts, clock, figure, short, span
+from growth.cli.memory_list import counted
 from growth.cli.queue_entry import WorkloadPhase
 from growth.cli.queue_explain_report import PodView, WorkloadReport
-from growth.cli.queue_lines import notices
+from growth.cli.queue_messages import told
 from growth.cli.queue_offers import FlavorOffer
-from growth.cli.queue_rows import STYLES
-from growth.cli.queue_told import told
-from growth.cli.queue_words import amounts, clock, figure, short
-from growth.cli.spans import span
+from growth.cli.queue_tables import STYLES, notices
 
 _SHOWN_PODS: Final = 10
 _WIDE: Final = 80

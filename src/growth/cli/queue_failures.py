@@ -3,7 +3,7 @@
 from typing import Final
 
 from growth.api.queue.workload import PODS_READY_TIMEOUT, WAIT_FOR_RECOVERY, Workload
-from growth.cli.queue_seeing import QueueView
+from growth.cli.queue_reader import QueueView
 from growth.decide.queue.failed_flavors import NO_ROOM, failures_of, is_early
 from growth.decide.queue.flavor_assignment import NO_PLACEMENT, OUT_OF_STOCK
 

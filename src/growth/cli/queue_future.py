@@ -3,12 +3,11 @@
 from datetime import datetime
 
 from growth.api.queue.workload import Workload
-from growth.cli.memory_report import named
+from growth.cli.formatting import due, span, times
+from growth.cli.memory_list import named
 from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
 from growth.cli.queue_failures import untried, waits_for_others
-from growth.cli.queue_seeing import QueueView
-from growth.cli.queue_words import due, times
-from growth.cli.spans import span
+from growth.cli.queue_reader import QueueView
 from growth.decide.contract import DeciderState
 from growth.decide.queue.context import Key, QueueContext
 from growth.decide.queue.pods_ready import follow_readiness

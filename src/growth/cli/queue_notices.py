@@ -19,7 +19,7 @@ from growth.api.queue.kueue_installation import (
     LEASE_NAME,
     KueueLease,
 )
-from growth.cli.failures import UsageError
+from growth.cli.errors import UsageError
 from growth.decide.contract import DeciderState
 from growth.decide.queue.kueue_coexistence import advice, live_kueue
 from growth.decide.queue.unreadable_objects import told_of_unreadable

@@ -1,24 +1,134 @@
-"""What a workload asks for against what each flavor has left, and what would have to change. Pure."""
+"""Whose quota is it that somebody borrows? Nobody writes that down: a cohort's quota is one heap.
 
-from collections.abc import Iterable, Iterator
+So it is shared out: what is borrowed is first of the quota that the cohort itself has, then of those members that have
+some left, in proportion to it, the nearest cohort first. So all that is borrowed is lent by somebody, and no more.
+
+Pure.
+
+What stands between a workload and quota that its cohort has: limits on borrowing and on lending. Pure.
+
+What a workload asks for against what each flavor has left, and what would have to change. Pure.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Literal
 
 import msgspec
 
 from growth.api.quantity import QuantityError
 from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.workload import Workload
-from growth.cli.memory_report import named
+from growth.cli.formatting import amount, amounts
+from growth.cli.memory_list import named
 from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
 from growth.cli.queue_failures import failure
-from growth.cli.queue_lending import lent_in
-from growth.cli.queue_limits import QuotaLimit, limits_on
-from growth.cli.queue_seeing import QueueView, title_of
-from growth.cli.queue_words import amount, amounts
+from growth.cli.queue_reader import QueueView, title_of
 from growth.decide.queue.cluster_queue_status import standing_of
 from growth.decide.queue.context import Key
 from growth.decide.queue.failed_flavors import FailedFlavors, failures_of, supplies_seen_by
 from growth.decide.queue.flavor_assignment import PodSetNeeds, assign, needs_of
 from growth.decide.queue.quota_holders import QuotaHolder
+from growth.decide.queue.quota_tree import ENDLESS, QuotaNode, Slot
+
+
+class _Balance(msgspec.Struct, frozen=True):
+    """What a member with all below it lacks, or could lend to others; and what it settles among its own."""
+
+    member: QuotaNode
+    below: "tuple[_Balance, ...]"
+    lacks: int
+    spare: int
+    settled: int
+
+
+def borrowed_by(member: QuotaNode, slot: Slot) -> int:
+    """How much of what a queue uses is not its own. Without a cohort nobody lends: then it is simply too much, as after
+    its quota was lowered."""
+    return max(0, member.used(slot) - member.nominal(slot)) if member.parent is not None else 0
+
+
+def lent_in(root: QuotaNode, slot: Slot) -> dict[int, int]:
+    """How much of its own each member of a tree lends, by ``id``; those that lend nothing are left out."""
+    balance = _balance(root, slot)
+    return {id(member): amount for member, amount in _shared_out(balance, slot, 0) if amount}
+
+
+def _balance(member: QuotaNode, slot: Slot) -> _Balance:
+    limit = member.quotas[slot].lending_limit if slot in member.quotas else None
+    most = ENDLESS if limit is None else limit
+    if not member.children:
+        left = member.nominal(slot) - member.used(slot)
+        return _Balance(member, (), max(0, -left), max(0, min(most, left)), 0)
+    below = tuple(_balance(child, slot) for child in member.children)
+    lacks = sum(one.lacks for one in below)
+    spare = member.nominal(slot) + sum(one.spare for one in below)
+    settled = min(lacks, spare)
+    return _Balance(member, below, lacks - settled, min(most, spare - settled), settled)
+
+
+def _shared_out(balance: _Balance, slot: Slot, asked: int) -> Iterator[tuple[QuotaNode, int]]:
+    """Who lends what is asked for from outside, and what is borrowed inside."""
+    if not balance.below:
+        yield balance.member, asked
+        return
+    total = asked + balance.settled
+    own = min(total, balance.member.nominal(slot))
+    yield balance.member, own
+    parts = _in_proportion(total - own, [one.spare for one in balance.below])
+    for one, part in zip(balance.below, parts, strict=True):
+        yield from _shared_out(one, slot, part)
+
+
+def _in_proportion(total: int, weights: Sequence[int]) -> list[int]:
+    """Whole numbers with this sum, none above its weight as long as the sum of all is not."""
+    whole = sum(weights)
+    if not whole:
+        return [0] * len(weights)
+    marks = [total * weight // whole for weight in accumulate(weights, initial=0)]
+    return [after - before for before, after in pairwise(marks)]
+
+
+class QuotaLimit(msgspec.Struct, frozen=True):
+    """One that somebody could raise."""
+
+    of: str
+    """The queue or cohort that has it."""
+    field: Literal["borrowingLimit", "lendingLimit"]
+    words: str
+
+
+def limits_on(member: QuotaNode, slot: Slot) -> Iterator[QuotaLimit]:
+    """Why a queue cannot have more of this now, although somebody of its cohort may have some.
+
+    If it may borrow no more, that alone is told: until that is raised, nothing else would help.
+    """
+    for one in member.path:
+        limit = one.quotas[slot].borrowing_limit if slot in one.quotas else None
+        if limit is None or one.parent is None or one.available(slot) >= one.parent.available(slot):
+            continue
+        if one is member:
+            has = amount(slot[1], borrowed_by(member, slot))
+            words = f"it may borrow {amount(slot[1], limit)} at most (borrowingLimit), and has borrowed {has}"
+        else:
+            words = f"cohort {one.name} may borrow {amount(slot[1], limit)} at most (borrowingLimit)"
+        yield QuotaLimit(one.name, "borrowingLimit", words)
+        return
+    path = member.path
+    beside = [other for one in path[1:] for other in _below(one) if other not in path]
+    for one in dict.fromkeys(beside):
+        # What is left of what it does not lend.
+        kept = one.kept(slot)
+        if kept > 0:
+            words = f"{one.name} keeps {amount(slot[1], kept)} to itself (lendingLimit)"
+            yield QuotaLimit(one.name, "lendingLimit", words)
+
+
+def _below(member: QuotaNode) -> Iterator[QuotaNode]:
+    for child in member.children:
+        yield child
+        yield from _below(child)
+
 
 _SHOWN_HOLDERS = 3
 

@@ -9,7 +9,7 @@ import msgspec
 from growth.api.queue.cluster_queues import ACTIVE, SHORT, ClusterQueue
 from growth.api.status import condition_of
 from growth.cli.queue_entry import HOLDING, WorkloadPhase, WorkloadRow, entry_of
-from growth.cli.queue_seeing import QueueView
+from growth.cli.queue_reader import QueueView
 from growth.cli.queue_shares import CohortView, LentQuota, QuotaShare, branch, cohorts_of, path_of, shares_of
 from growth.decide.queue.cluster_queue_status import standing_of_door
 

@@ -6,8 +6,8 @@ import msgspec
 
 from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.kinds import COHORTS
-from growth.cli.queue_lending import borrowed_by, lent_in
-from growth.cli.queue_seeing import QueueView
+from growth.cli.queue_offers import borrowed_by, lent_in
+from growth.cli.queue_reader import QueueView
 from growth.decide.queue.quota_tree import QuotaNode, Slot
 
 

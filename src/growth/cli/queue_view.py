@@ -10,13 +10,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from growth.cli.memory_report import counted, named
-from growth.cli.queue_bars import closed_flavors, usage
+from growth.cli.memory_list import counted, named
 from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
-from growth.cli.queue_lines import OutputLines, notices
 from growth.cli.queue_report import Queue, QueueReport
-from growth.cli.queue_rows import STYLES, ColumnWidths, rows_of
 from growth.cli.queue_shares import CohortView, branch
+from growth.cli.queue_tables import STYLES, ColumnWidths, OutputLines, closed_flavors, notices, rows_of, usage
 
 _SHOWN_REMEDIES: Final = 3
 _STEP: Final = 2

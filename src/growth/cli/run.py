@@ -14,7 +14,7 @@ import click
 from growth import __version__
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import HealthSettings, Settings
-from growth.cli.failures import UsageError, sentence_for
+from growth.cli.errors import UsageError, sentence_for
 from growth.cli.settings_options import with_settings
 from growth.cloud.errors import Invalid
 from growth.kube.access import find_access

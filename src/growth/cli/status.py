@@ -19,10 +19,10 @@ from growth.api.growth_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS, LEASES
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
-from growth.cli.failures import UsageError, sentence_for
-from growth.cli.interrupts import run_interruptible
+from growth.cli.client_session import run_interruptible
+from growth.cli.errors import UsageError, sentence_for
+from growth.cli.formatting import span
 from growth.cli.settings_options import with_settings_of
-from growth.cli.spans import span
 from growth.cli.status_report import LeaderView, StatusReport, report_of
 from growth.cli.status_view import view
 from growth.kube.access import find_access

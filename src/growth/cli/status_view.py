@@ -13,7 +13,7 @@ from rich.text import Text
 
 from growth.api.growth_status import TroubledNode
 from growth.api.timestamp import format_time
-from growth.cli.spans import span
+from growth.cli.formatting import span
 from growth.cli.status_report import ClosedOffering, HealthSummary, PoolStatusRow, StatusReport
 from growth.decide.facts.cluster_state import NodeState
 

@@ -30,10 +30,9 @@ from growth.kube.event_recorder import EventRecorder
 from growth.kube.informer import Informer
 from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth.observe.cache import ClusterCache
-from growth.run.cache_resync import catch_up
 from growth.run.capability import Capability
 from growth.run.health import ProcessHealth
-from growth.run.informers import watching
+from growth.run.informers import catch_up, watching
 from growth.run.metrics import ActionMetrics, Metrics
 from growth.run.provider_poller import OpenProvider, ProviderPoller
 from growth.run.reconciler import SILENCE_SECONDS as LOOP_SILENCE_SECONDS

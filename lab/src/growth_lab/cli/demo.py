@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from growth.cli.failures import UsageError
+from growth.cli.errors import UsageError
 from growth.observe.cache import ClusterCache
 from growth.run.informers import watching
 from growth.run.logs import silent_logs

@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from growth.cli.world_view import bar
+from growth.cli.snapshot import bar
 from growth_lab.cli.demo_frame import COMING, Row, Scene, Stand
 from growth_lab.scenarios.cost_report import Bill, Item
 from growth_lab.scenarios.trace import Seen

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from growth.cli.failures import UsageError, sentence_for
+from growth.cli.errors import UsageError, sentence_for
 from growth.kube.access import find_access
 from growth.kube.client import connect
 from growth.kube.errors import KubeError

@@ -28,8 +28,7 @@ from growth.api.queue.workload import (
     Admission,
     RequeueState,
 )
-from growth.decide.queue.admission_record import admission_of, requests_of
-from growth.decide.queue.assumed_admissions import AssumedAdmission, NewAdmission
+from growth.decide.queue.assumed_admissions import AssumedAdmission, NewAdmission, admission_of, requests_of
 from growth.decide.queue.context import Key, QueueContext, usage_of
 from growth.decide.queue.existing_capacity import ExistingCapacity, lodge, shut_in
 from growth.decide.queue.failed_flavors import NOTHING_TRIED, FailedFlavors, tried_by

@@ -29,8 +29,7 @@ from growth.decide.queue.index import QueueIndex
 from growth.decide.queue.pending_queue import queued_since
 from growth.decide.queue.pod_defaults import PodDefaults
 from growth.decide.queue.provisioning_deadline import LaunchStatus, requests_by_pod
-from growth.decide.queue.queue_config import filling_in, members_of, premises_in, standings_in
-from growth.decide.queue.queue_settings import QueuePolicy, terms_of
+from growth.decide.queue.queue_config import QueuePolicy, filling_in, members_of, premises_in, standings_in, terms_of
 from growth.decide.queue.quota_holders import Key, QuotaHolder
 from growth.decide.queue.quota_tree import QuotaNode, Slot
 from growth.decide.queue.workload_patch import WorkloadDraft

@@ -1,10 +1,13 @@
-"""What holds for all workloads alike: queues, flavors, namespaces, classes. If it changes, all are looked at anew.
+"""The settings of the queue, as its parts ask for them.
+
+What holds for all workloads alike: queues, flavors, namespaces, classes. If it changes, all are looked at anew.
 
 What queues say of themselves is none of it: we write that, all the time.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from datetime import timedelta
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -20,15 +23,51 @@ from growth.api.queue.kinds import (
 )
 from growth.api.queue.pod_defaults import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.quotas import ResourceFlavor
-from growth.api.settings.model import Settings
+from growth.api.settings.model import QueueSettings, Settings
 from growth.decide.capacity.offering_catalog import catalog_in
 from growth.decide.queue.cluster_queue_status import ClusterQueueCheck, standings_of
 from growth.decide.queue.flavor_stock import out_of_stock
+from growth.decide.queue.pending_queue import Strategy
 from growth.decide.queue.pod_defaults import PodDefaults
 from growth.decide.queue.quota_tree import QuotaNode, quotas_of
+from growth.decide.queue.requeue import ReadinessPolicy, RequeuePolicy
 from growth.decide.queue.unreadable_objects import unread_in
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
+
+
+class QueuePolicy(msgspec.Struct, frozen=True):
+    """All of them."""
+
+    requeuing: RequeuePolicy
+    readiness: ReadinessPolicy | None
+    """None if nobody is put back for pods that are not ready."""
+    blocks_admission: bool
+    extends: bool
+
+
+def terms_of(settings: QueueSettings) -> QueuePolicy:
+    """What the settings come to."""
+    waiting = settings.wait_for_pods_ready
+    strategy = waiting.requeuing_strategy
+    recovery = waiting.timeout if waiting.recovery_timeout is None else waiting.recovery_timeout
+    return QueuePolicy(
+        RequeuePolicy(
+            cast("Strategy", strategy.timestamp),
+            strategy.backoff_limit_count,
+            _seconds(strategy.backoff_limit_timeout),
+            timedelta(seconds=strategy.backoff_base_seconds),
+            _seconds(strategy.backoff_max_seconds),
+        ),
+        ReadinessPolicy(waiting.timeout, recovery or None) if waiting.enable else None,
+        waiting.enable and waiting.block_admission,
+        settings.extend_while_provisioning,
+    )
+
+
+def _seconds(count: int | None) -> timedelta | None:
+    return None if count is None else timedelta(seconds=count)
+
 
 _KINDS: Final[tuple[Kind[Any], ...]] = (
     *(RESOURCE_FLAVORS, CLUSTER_QUEUES, LOCAL_QUEUES, COHORTS, NAMESPACES),
