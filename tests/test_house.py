@@ -41,10 +41,10 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
     assert [name for name in SOURCES + TESTS if Path(name).stem in VAGUE] == []
 
 
-def test_every_room_says_its_law() -> None:
-    rooms = [name for name in SOURCES if re.fullmatch(r"(src/growth|lab/src/growth_lab)/\w+/__init__\.py", name)]
-    assert len(rooms) > 12
-    assert [name for name in rooms if "Law of the room:" not in text(name)] == []
+def test_every_package_states_its_law() -> None:
+    packages = [name for name in SOURCES if re.fullmatch(r"(src/growth|lab/src/growth_lab)/\w+/__init__\.py", name)]
+    assert len(packages) > 12
+    assert [name for name in packages if "Law of the package:" not in text(name)] == []
 
 
 def test_nothing_names_a_path_of_one_machine() -> None:

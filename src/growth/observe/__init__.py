@@ -1,5 +1,5 @@
-"""What we see: events become a World, a World gives Snapshots.
+"""The cluster cache with its indexes, and the snapshot that deciders read.
 
-Law of the room: imports only ``api``. It is told what happened and never asks; every index is kept up per event and
+Law of the package: imports only ``api``. It is told what happened and never asks; every index is kept up per event and
 never rebuilt.
 """

@@ -1,4 +1,4 @@
-"""The commands of the lab, which ``growth`` finds through the entry-point group ``growth.commands``.
+"""Commands of the lab, found through the entry-point group ``growth.commands``.
 
-Law of the room: as in ``growth.cli``, a file per command; parse, call, render.
+Law of the package: as in ``growth.cli``, a file per command; parse, call, render.
 """

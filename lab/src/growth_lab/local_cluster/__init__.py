@@ -1,4 +1,4 @@
-"""A real control plane on this machine: etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kwok.
+"""A real control plane on this machine: etcd, API server, scheduler, controller manager and kwok.
 
-Law of the room: it starts, hurts and ends processes, and knows nothing of autoscaling.
+Law of the package: it starts, hurts and ends processes, and knows nothing of autoscaling.
 """

@@ -1,5 +1,5 @@
-"""Stories: a cluster, what happens to it, what must hold. Written once, played on a virtual cluster and a real one.
+"""Scenarios: a cluster, what happens to it, what must hold; written once, run on a simulated and a real cluster.
 
-Law of the room: a story goes through the API and nothing else, and waits for what it sees, never for a time; so it
+Law of the package: a story goes through the API and nothing else, and waits for what it sees, never for a time; so it
 cannot tell on which cluster it is played.
 """

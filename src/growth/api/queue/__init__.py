@@ -1,4 +1,4 @@
-"""The kinds of the job queue: Kueue's own (``kueue.x-k8s.io/v1beta2``), so that manifests, labels and habits fit.
+"""Kueue's kinds (``kueue.x-k8s.io/v1beta2``), so that manifests, labels and habits fit.
 
 Where Kueue's definitions are installed they are used as they are; where none are, ours (made from these classes) are.
 """

@@ -1,1 +1,1 @@
-"""What people are shown of a cluster, as values: commands print them as tables or as JSON."""
+"""What commands show of a cluster, as values that become tables or JSON."""

@@ -1,1 +1,1 @@
-"""What there is and what can be launched: offerings, their history and failures, what pools hold."""
+"""Offerings that may be launched, their history and failures, and what pools hold."""

@@ -1,1 +1,1 @@
-"""Facts: values that one decider provides and later ones of the same pass read."""
+"""Values that one decider provides and later ones of the same pass read."""

@@ -1,1 +1,1 @@
-"""Work leaves a dead machine by itself, and never a living one. Docs: docs/failover.md."""
+"""Work moved off machines that are proven dead (docs/failover.md)."""

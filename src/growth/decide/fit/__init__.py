@@ -1,8 +1,8 @@
-"""Would kube-scheduler place this pod on this node? The scheduler's filters, on a what-if cluster.
+"""kube-scheduler's filters on a simulated cluster: does this pod fit on this node?
 
-Law of the room: one module per filter, under the scheduler's name and in its order (``checks``), pure, and exactly as
-strict as kube-scheduler 1.36: what is allowed here and refused there buys a node that stays empty, the other way round
-leaves a pod waiting for ever. ``tests/fidelity`` compares the two.
+Law of the package: one module per filter, under the scheduler's name and in its order (``predicates``), pure, and
+exactly as strict as kube-scheduler 1.36: what is allowed here and refused there buys a node that stays empty, the other
+way round leaves a pod waiting for ever. ``tests/fidelity`` compares the two.
 """
 
 from growth.decide.fit.filter_result import FilterRefusal, FitResult, RefusalGroup

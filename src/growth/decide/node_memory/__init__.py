@@ -1,1 +1,1 @@
-"""Node memory: a node that comes back is the node that left (docs/node-memory.md)."""
+"""Labels, annotations and taints given back to a node that returns (docs/node-memory.md)."""

@@ -1,1 +1,1 @@
-"""What a NodePool's spec says about disruption: budgets, schedules in their time zone, terms."""
+"""A NodePool's terms of disruption: budgets, schedules in their time zone, deadlines."""

@@ -1,1 +1,1 @@
-"""What there is to say about each pool: counts, cost, conditions."""
+"""Status, conditions and finalizer of each NodePool."""

@@ -1,1 +1,1 @@
-"""The job queue: who waits, who may begin, and who comes back (docs/queue.md)."""
+"""The job queue, as Kueue has it: admission, preemption, requeueing (docs/queue.md)."""

@@ -1,5 +1,5 @@
-"""The cluster state registry: each node, machine and request in one state, and what follows for pools and the cluster.
+"""The state of each node, machine and request, and the health of pools and cluster.
 
-Law of the room: it only looks. What it sees is the same for every decider of a pass, and nothing is concluded from
+Law of the package: it only looks. What it sees is the same for every decider of a pass, and nothing is concluded from
 silence.
 """

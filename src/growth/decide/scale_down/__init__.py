@@ -1,4 +1,5 @@
-"""From a node that nobody needs to none: empty nodes are marked, wait, and go; so does what was given up.
+"""Removal of empty nodes, of unready nodes and of deleted pools.
 
-Law of the room: a machine goes before its Node object, never below what a pool keeps ready, and never from under work.
+Law of the package: a machine goes before its Node object, never below what a pool keeps ready, and never from under
+work.
 """

@@ -1,4 +1,4 @@
-"""From pods that wait to machines that are asked for: who is demand, for which pool, and what to buy.
+"""From pending pods to NodeRequests: demand, pool selection, plan.
 
-Law of the room: it writes NodeRequests and says on pods why they wait; it never asks a provider for anything.
+Law of the package: it writes NodeRequests and says on pods why they wait; it never asks a provider for anything.
 """

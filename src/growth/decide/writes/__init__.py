@@ -1,1 +1,1 @@
-"""Actions that several deciders build: patches of nodes, requests and removals, events they share."""
+"""Actions that several deciders build: patches of nodes, requests, removals, shared events."""

@@ -1,4 +1,4 @@
-"""Machines with kubelets: they register, say that they live, run pods and end them, fall silent, and return.
+"""Machines with kubelets: they register, renew leases, run pods, fail and return.
 
 Two kinds of them run side by side. What carries the label that ``growth cluster``'s kwok selects on behaves as under
 kwok, so that stories can be played on both; machines that are booted here behave as a real kubelet does, as far as the

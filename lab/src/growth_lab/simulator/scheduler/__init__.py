@@ -1,6 +1,6 @@
-"""The virtual scheduler: kube-scheduler 1.36 as far as pods and their observers can see it, built on Fit.
+"""kube-scheduler 1.36 as far as pods and their observers can see it, built on ``growth.decide.fit``.
 
-Law of the room: what fits is decided by ``growth.decide.fit`` alone, so that there is one opinion about it. Here is
+Law of the package: what fits is decided by ``growth.decide.fit`` alone, so that there is one opinion about it. Here is
 what the scheduler does around it: who is asked next, what wakes a pod that was refused, which of the fitting nodes is
 taken, and what is written. An attempt takes no time.
 """

@@ -1,7 +1,7 @@
-"""Where data lives: claims and volumes, their makers, and who may attach a volume to which node, as in kube 1.36.
+"""Claims, volumes, their provisioners and attachments, as kube-controller-manager 1.36 has them.
 
-Law of the room: nothing is mounted here. A volume is safe as far as the control plane can know: an attachment goes only
-when no live pod wants it, and its node let go, is proven dead, or was silent for too long.
+Law of the package: nothing is mounted here. A volume is safe as far as the control plane can know: an attachment goes
+only when no live pod wants it, and its node let go, is proven dead, or was silent for too long.
 """
 
 from growth_lab.simulator.clock import Clock

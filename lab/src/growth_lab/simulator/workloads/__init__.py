@@ -1,6 +1,6 @@
-"""What makes pods: Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs, as kube-controller-manager runs them.
+"""Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs, as kube-controller-manager runs them.
 
-Law of the room: a controller looks at what is there and takes the next step; it remembers nothing that could not be
+Law of the package: a controller looks at what is there and takes the next step; it remembers nothing that could not be
 seen again, so it works for objects that are older than itself.
 """
 
