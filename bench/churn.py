@@ -81,7 +81,7 @@ class Reading(msgspec.Struct, frozen=True):
     at: float
     cpu_seconds: float
     rss_mb: float
-    bought: int
+    launched: int
     given_back: int
     passes: float
     decider_seconds: dict[str, float]
@@ -201,7 +201,7 @@ async def _read(growth: GrowthProcess, ledger: Ledger) -> Reading:
         at=time.monotonic(),
         cpu_seconds=growth.cpu_seconds(),
         rss_mb=growth.rss_mb(),
-        bought=ledger.bought.total(),
+        launched=ledger.launched.total(),
         given_back=ledger.given_back,
         passes=sum(map(float, passes)),
         decider_seconds={name: float(seconds) for name, seconds in spent},
@@ -222,10 +222,12 @@ async def _tell_progress(driver: Driver, ledger: Ledger, growth: GrowthProcess) 
         before = growth.cpu_seconds()
         await asyncio.sleep(_LINE_SECONDS)
         percent = 100 * (growth.cpu_seconds() - before) / _LINE_SECONDS
-        bought = f"{ledger.bought.total()} bought, {ledger.given_back} given back, {len(ledger.duplicates)} duplicates"
+        launched = (
+            f"{ledger.launched.total()} bought, {ledger.given_back} given back, {len(ledger.duplicates)} duplicates"
+        )
         pods = f"{driver.created} pods created, {len(ledger.waits)} bound"
         spent = f"Growth {percent:.0f}%, {growth.rss_mb():.0f} MB"
-        tell(f"    {driver.now:4.0f} s: {len(ledger.nodes)} nodes, {bought}; {pods}; {spent}")
+        tell(f"    {driver.now:4.0f} s: {len(ledger.nodes)} nodes, {launched}; {pods}; {spent}")
 
 
 def _found(start: Reading, end: Reading, ledger: Ledger) -> dict[str, Any]:
@@ -236,7 +238,7 @@ def _found(start: Reading, end: Reading, ledger: Ledger) -> dict[str, Any]:
         tell(f"leaked: {machine}")
     spent = {name: round(value - start.decider_seconds[name], 2) for name, value in end.decider_seconds.items()}
     return {
-        "purchases": ledger.bought.total(),
+        "purchases": ledger.launched.total(),
         "removals": ledger.given_back,
         "duplicates": len(ledger.duplicates),
         "leaked": len(ledger.leaked),
@@ -246,7 +248,7 @@ def _found(start: Reading, end: Reading, ledger: Ledger) -> dict[str, Any]:
         "unused": ledger.unused,
         "left": len(ledger.nodes),
         "seconds": round(seconds, 1),
-        "purchases_per_minute": round(60 * (end.bought - start.bought) / seconds, 1),
+        "purchases_per_minute": round(60 * (end.launched - start.launched) / seconds, 1),
         "removals_per_minute": round(60 * (end.given_back - start.given_back) / seconds, 1),
         "passes": round(end.passes - start.passes),
         "decider_s": spent,

@@ -121,7 +121,7 @@ def is_sound(question: ConsolidationProblem, advice: MoveAdvice) -> bool:
     has = {name: amounts_from(node.status.allocatable) for name, node in snapshot.nodes.items()}
     for move in advice.moves:
         to = dict(move.to)
-        has |= {one.name: amounts_from(one.offering.resources) for one in move.buying}
+        has |= {one.name: amounts_from(one.offering.resources) for one in move.launching}
         gone = [uid for name in move.terminating for uid in pods_on.pop(name, ())]
         if set(gone) != to.keys() or not set(to.values()) <= has.keys() - set(move.terminating):
             return False

@@ -100,7 +100,7 @@ async def compare(nodes: int, dead: int, *, speed: str, seed: int) -> dict[str, 
 
 async def _set_up(scene: Scene, growth: GrowthProcess, nodes: int, pods: Sequence[str]) -> None:
     tell(f"{nodes} machines are bought ...")
-    await scene.buy(nodes, growth)
+    await scene.launch(nodes, growth)
     tell(f"{len(pods)} databases start ...")
     await scene.add_databases(pods, growth)
 

@@ -56,7 +56,7 @@ class Scene:
             "failover": {"mode": mode, "speed": speed},
         }
 
-    async def buy(self, nodes: int, growth: GrowthProcess) -> None:
+    async def launch(self, nodes: int, growth: GrowthProcess) -> None:
         """Let Growth buy so many machines that it keeps, and wait until pods can go there."""
         spec = {
             "serverTypes": [{"name": "cx23", "min": nodes}],

@@ -32,8 +32,8 @@ async def growing(servers: int) -> dict[str, Any]:
         scene.pods(servers)
         await scene.until_running(servers)
         seconds = time.perf_counter() - began
-        growth_calls, bought = len(scene.sandbox.calls), scene.sandbox.servers()
-        unused = sum(server.name not in scene.node_names() for server in bought)
+        growth_calls, launched = len(scene.sandbox.calls), scene.sandbox.servers()
+        unused = sum(server.name not in scene.node_names() for server in launched)
         began = time.perf_counter()
         scene.end_pods()
         await scene.until_no_server_is_left(_GONE_WITHIN)
@@ -46,7 +46,7 @@ async def growing(servers: int) -> dict[str, Any]:
             "calls_per_server": round(calls.total() / servers, 2),
             "calls_per_purchase": round(growth_calls / servers, 2),
             "max_concurrency": scene.most_at_once,
-            "duplicates": len(bought) - servers,
+            "duplicates": len(launched) - servers,
             "leaked": unused + len(scene.sandbox.servers()),
             "calls": dict(calls.most_common()),
         }

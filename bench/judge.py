@@ -25,12 +25,12 @@ def _require(holds: bool, what: str) -> None:  # noqa: FBT001 - reads like an as
 
 def judged(load: Load, solution: PlacementSolution) -> str:
     """What was checked; raises WrongPlan with what is wrong."""
-    nodes: dict[str, list[Pod]] = {node.name: list(node.pods) for node in solution.buy}
+    nodes: dict[str, list[Pod]] = {node.name: list(node.pods) for node in solution.launch}
     labels: dict[str, Mapping[str, str]] = {
         node.name: {**node.offering.node_labels, HOSTNAME: node.name, "growth.dev/pool": "default"}
-        for node in solution.buy
+        for node in solution.launch
     }
-    room = {node.name: node.offering.resources for node in solution.buy}
+    room = {node.name: node.offering.resources for node in solution.launch}
     snapshot = load.stage.snapshot
     for name, node in snapshot.nodes.items():
         nodes[name] = list(snapshot.pods_by_node.get(name, {}).values())
@@ -38,7 +38,7 @@ def judged(load: Load, solution: PlacementSolution) -> str:
         room[name] = node.status.allocatable
     for filled in solution.existing:
         nodes[filled.node] += filled.pods
-    placed = [pod.metadata.uid for node in solution.buy for pod in node.pods]
+    placed = [pod.metadata.uid for node in solution.launch for pod in node.pods]
     placed += [pod.metadata.uid for filled in solution.existing for pod in filled.pods]
     placed += [one.pod.metadata.uid for one in solution.left_out]
     _require(sorted(placed) == sorted(pod.metadata.uid for pod in load.pods), "every pod once")
@@ -49,9 +49,9 @@ def judged(load: Load, solution: PlacementSolution) -> str:
             _require(all(labels[name].get(key) == text for key, text in wanted.items()), f"{name}: selector")
     ruled = [(pod, name) for name, pods in nodes.items() for pod in pods if pod.spec.affinity or _spreads(pod)]
     _Rules(nodes, labels).hold(ruled)
-    cost = sum(node.offering.price_per_hour for node in solution.buy)
+    cost = sum(node.offering.price_per_hour for node in solution.launch)
     _require(abs(cost - solution.cost_per_hour) < 1e-6, "the cost is the sum of prices")
-    return f"{len(placed)} pods on {len(solution.buy)} new nodes, {len(ruled)} of them with rules about other pods"
+    return f"{len(placed)} pods on {len(solution.launch)} new nodes, {len(ruled)} of them with rules about other pods"
 
 
 def _has_room(name: str, pods: Iterable[Pod], room: Mapping[str, str]) -> None:

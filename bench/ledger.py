@@ -37,7 +37,7 @@ class Ledger:
         """By name, when each pod was created, by this clock."""
         self.waits: list[float] = []
         """Of each pod that was bound, how long that took."""
-        self.bought: Counter[str] = Counter()
+        self.launched: Counter[str] = Counter()
         """By name, how many machines were ever made."""
         self.given_back = 0
         self.nodes: set[str] = set()
@@ -65,7 +65,7 @@ class Ledger:
     @property
     def unused(self) -> int:
         """Machines that nobody ever used: their pods found other room after they were requested."""
-        return len(self.bought.keys() - self._used)
+        return len(self.launched.keys() - self._used)
 
     @property
     def leaked(self) -> list[str]:
@@ -110,8 +110,8 @@ class Ledger:
             if change.happened is ChangeType.DELETED:
                 self.given_back += 1
             elif change.happened is ChangeType.ADDED:
-                self.bought[name] += 1
-                if self.bought[name] > 1:
+                self.launched[name] += 1
+                if self.launched[name] > 1:
                     self._too_many.append(f"{name} was bought again")
 
     def hear_of_requests(self, changes: list[Change[NodeRequest]]) -> None:

@@ -98,7 +98,7 @@ async def measure(options: argparse.Namespace, seed: int) -> dict[str, Any]:
         "cpu_seconds": round(cpu_seconds, 4),
         "first_plan_seconds": round(first, 4),
         "first_plan_cpu_seconds": round(first_cpu, 4),
-        "nodes": len(solution.buy),
+        "nodes": len(solution.launch),
         "unplaced": len(solution.left_out),
         "cost": round(solution.cost_per_hour, 4),
         "bound": round(solution.bound_per_hour, 4),

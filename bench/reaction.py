@@ -127,9 +127,9 @@ async def _furnish(cluster: LocalCluster, *, from_zero: bool) -> None:
 async def _add_room(cluster: LocalCluster, sizes: Sequence[Size]) -> None:
     load = sized(sizes, offerings())
     counts: Counter[str] = Counter()
-    bought = plan(load.stage, load.pods, load.market).buy
-    kinds = {node.offering.id: node for node in bought}
-    counts.update(node.offering.id for node in bought)
+    launched = plan(load.stage, load.pods, load.market).launch
+    kinds = {node.offering.id: node for node in launched}
+    counts.update(node.offering.id for node in launched)
     for name, count in sorted(counts.items()):
         room = allocatable_from(kinds[name].offering, kinds[name].pool)
         await cluster.add_nodes(

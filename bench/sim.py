@@ -66,11 +66,11 @@ async def play(nodes: int, pods: int, hours: int, seed: int) -> dict[str, Any]:
     """Play it; gives the figures and what is left in the evening."""
     cluster = VirtualCluster(seed)
     day, begin = Day(cluster, seed), cluster.store.version
-    client, heard = cluster.admin(), 0
+    client, observed = cluster.admin(), 0
 
     def hear(changes: list[Any]) -> None:
-        nonlocal heard
-        heard += len(changes)
+        nonlocal observed
+        observed += len(changes)
 
     informers = (Informer(client, POD_KIND, hear), Informer(client, NODE_KIND, hear))
     following = [asyncio.create_task(informer.run()) for informer in informers]
@@ -85,7 +85,7 @@ async def play(nodes: int, pods: int, hours: int, seed: int) -> dict[str, Any]:
     return {
         "virtual_hours": round(cluster.clock.seconds() / HOUR, 1),
         "events": cluster.store.version - begin,
-        "heard": heard,
+        "heard": observed,
         "pods": cluster.store.count(PODS),
         "running": running,
     }

@@ -199,24 +199,24 @@ class StandIn:
                 return
 
 
-async def listen(stand_in: StandIn, folder: Path) -> tuple[asyncio.Server, Path]:
+async def listen(virtual_pod: StandIn, folder: Path) -> tuple[asyncio.Server, Path]:
     """Serve on a free port with certificates of its own; returns the kubeconfig that leads there, too."""
     layout = Layout(folder / "stand-in")
     write_certificates(layout)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(layout.certificate("server"), layout.key("server"))
-    server = await stand_in.start(context)
+    server = await virtual_pod.start(context)
     write(layout.kubeconfig, with_certificate(layout, server.sockets[0].getsockname()[1], "admin"))
     return server, layout.kubeconfig
 
 
-async def serve(stand_in: StandIn, folder: Path) -> None:
+async def serve(virtual_pod: StandIn, folder: Path) -> None:
     """Serve until standard input ends; the kubeconfig's path is the first and only line of output."""
-    server, kubeconfig = await listen(stand_in, folder)
+    server, kubeconfig = await listen(virtual_pod, folder)
     print(kubeconfig, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
     server.close()
-    await stand_in.end()
+    await virtual_pod.end()
 
 
 @contextmanager

@@ -85,11 +85,13 @@ def planned(load: str, seed: int) -> tuple[str, list[str]]:
 
 def lines_of(solution: PlacementSolution) -> list[str]:
     """A plan as text, without how long it took."""
-    bought = [f"{one.name} {one.offering.id} {' '.join(p.metadata.name for p in one.pods)}" for one in solution.buy]
+    launched = [
+        f"{one.name} {one.offering.id} {' '.join(p.metadata.name for p in one.pods)}" for one in solution.launch
+    ]
     filled = [f"{one.node} {' '.join(p.metadata.name for p in one.pods)}" for one in solution.existing]
     left = [f"{one.pod.metadata.name} {one.reason}" for one in solution.left_out]
     costs = f"{solution.outcome} {solution.cost_per_hour!r} {solution.bound_per_hour!r} {len(solution.keep)}"
-    return [costs, *bought, *filled, *left]
+    return [costs, *launched, *filled, *left]
 
 
 def printed() -> Recording:

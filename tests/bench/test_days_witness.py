@@ -26,7 +26,7 @@ class Cluster:
         self.store = Store(self.clock, random.Random(1))  # noqa: S311 - a seed, no secret
         self.witness = Witness(self.store, self.clock)
 
-    def buy(self, name: str) -> None:
+    def launch(self, name: str) -> None:
         request = json.dumps({"offering": {"pricePerHour": 0.5, "resources": {"cpu": "16"}}})
         meta = {"name": name, "namespace": "growth-system", "labels": {"growth.dev/machine": "kwok"}}
         self.store.create(CONFIG_MAPS, {"metadata": meta, "data": {"request": request}})
@@ -67,10 +67,10 @@ class Cluster:
 def test_machines_cost_what_they_cost_from_when_it_counts_to_when_they_are_given_back() -> None:
     async def play() -> float:
         cluster = Cluster()
-        cluster.buy("a")
+        cluster.launch("a")
         await asyncio.sleep(HOUR)
         cluster.witness.begin()
-        cluster.buy("b")
+        cluster.launch("b")
         await asyncio.sleep(HOUR)
         cluster.give_back("a")
         await asyncio.sleep(HOUR)
@@ -130,7 +130,7 @@ def test_a_machine_that_is_given_back_soon_although_as_much_is_wanted_is_an_osci
         for number in range(8):
             cluster.pod(f"pod-{number}")
         assert cluster.witness.look() == {Shape(2000, 1024): 8}
-        cluster.buy("a")
+        cluster.launch("a")
         await asyncio.sleep(lives)
         for number in range(fewer):
             cluster.store.delete(PODS, f"pod-{number}", "default")

@@ -52,13 +52,13 @@ class Desk:
             return None
         return read_memory(found)
 
-    async def forget(self, wish: ForgetOptions, client: Client | None = None) -> list[str]:
+    async def forget(self, options: ForgetOptions, client: Client | None = None) -> list[str]:
         def agrees(question: str) -> bool:
             self.questions.append(question)
             return self.answer
 
         where = self.settings.memory
-        return await forget_memories(client or self.client, where, wish, a_tally(), agrees=agrees, now=self.now)
+        return await forget_memories(client or self.client, where, options, a_tally(), agrees=agrees, now=self.now)
 
     async def take_in(
         self, source: RecordSource, *, overwrite: bool = False, client: Client | None = None

@@ -106,8 +106,8 @@ class Desk:
         async def open_oracle(_: Client) -> AsyncGenerator[Provider]:
             yield self.oracle
 
-        wish = NodeNote(name, "anna@desk", reason, fence=fence, force=force)
-        await NodeDrain(self.client, self.settings, wish, self.talk).run({} if alone else {"oracle": open_oracle})
+        options = NodeNote(name, "anna@desk", reason, fence=fence, force=force)
+        await NodeDrain(self.client, self.settings, options, self.talk).run({} if alone else {"oracle": open_oracle})
 
     async def node(self, name: str = DEAD) -> Node:
         return await self.client.get(NODES, name)

@@ -9,7 +9,7 @@ from growth.api.offering import INSTANCE_TYPE, Offering
 from growth.api.pod import Pod
 from growth.observe.cache import ClusterCache
 from tests.decide import marketplace as market
-from tests.decide.consolidation.seen import OWNER, a_budget, a_pod, heard
+from tests.decide.consolidation.seen import OWNER, a_budget, a_pod, observed
 from tests.decide.stages import a_pod as a_waiting_pod
 
 _PRICES: Final = {"cx23": 0.0088, "cx33": 0.0136, "cx43": 0.0256, "cpx32": 0.0569, "cpx42": 0.1114}
@@ -23,13 +23,13 @@ REFUSED: Final = {
 def an_offering(server_type: str) -> Offering:
     cpu, memory = _SIZES[server_type]
     resources = {"cpu": f"{cpu}", "memory": f"{memory}Gi", "pods": "110"}
-    sold = market.an_offering(server_type, price=_PRICES[server_type], provider="hetzner", resources=resources)
-    return msgspec.structs.replace(sold, currency="EUR")
+    offered = market.an_offering(server_type, price=_PRICES[server_type], provider="hetzner", resources=resources)
+    return msgspec.structs.replace(offered, currency="EUR")
 
 
 def a_node(name: str, server_type: str) -> Node:
-    sold = an_offering(server_type)
-    return market.a_node(name, offering=sold.id, has=sold.resources, labels={INSTANCE_TYPE: server_type})
+    offered = an_offering(server_type)
+    return market.a_node(name, offering=offered.id, has=offered.resources, labels={INSTANCE_TYPE: server_type})
 
 
 def of(app: str, node: str, *, count: int = 1, cpu: str = "500m", kind: str = "ReplicaSet", **fields: Any) -> list[Pod]:  # noqa: ANN401
@@ -67,7 +67,7 @@ def a_shop(*more: object, max_unavailable: str = "25%") -> ClusterCache:
         *of("ledger", "default-e7b8", count=1, cpu="1200m"),
     ]
     machines = [market.a_machine(name, offering=an_offering(server_type).id) for name, server_type in NODES.items()]
-    return heard(
+    return observed(
         ClusterCache(),
         market.a_pool(types=list(_PRICES), disruption={"maxUnavailable": max_unavailable}),
         market.a_cloud(*map(an_offering, _PRICES), machines=machines, provider="hetzner"),

@@ -21,7 +21,7 @@ from growth.observe.cache import ClusterCache
 from tests.cli.node_scene import Desk, at_a_desk
 from tests.cli.plan_scene import a_node, a_shop
 from tests.cli.test_explain import explained
-from tests.decide.consolidation.seen import NOW, heard
+from tests.decide.consolidation.seen import NOW, observed
 
 SETTINGS = Settings()
 FREE = "nothing keeps it: it goes when a move of it pays"
@@ -112,7 +112,7 @@ def test_a_node_that_was_bought_for_a_move_says_for_which_as_long_as_that_lasts(
 def test_a_wish_is_told_and_what_a_person_wants_the_pool_does_not_forbid() -> None:
     node = a_node(NODE, "cpx42")
     metadata = msgspec.structs.replace(node.metadata, annotations={DRAIN: "slow disk"}, creation_timestamp=NOW)
-    moving = told(heard(a_shop(), msgspec.structs.replace(node, metadata=metadata)))
+    moving = told(observed(a_shop(), msgspec.structs.replace(node, metadata=metadata)))
     assert (moving.wish, moving.stays) == ("slow disk", "nothing keeps it: it goes when it can be replaced")
     assert shown(moving)[0].split(maxsplit=1) == ["wish", "a person wants it to go: slow disk"]
 

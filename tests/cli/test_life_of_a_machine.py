@@ -40,8 +40,8 @@ class Looking:
         self.costs.append(fleet.cost_per_hour)
 
 
-def is_a(standing: MachinePhase) -> Callable[[Fleet], bool]:
-    return lambda fleet: any(machine.standing is standing for machine in fleet.machines)
+def is_a(phase: MachinePhase) -> Callable[[Fleet], bool]:
+    return lambda fleet: any(machine.standing is phase for machine in fleet.machines)
 
 
 def test_a_machine_is_shown_from_the_wish_to_its_end() -> None:
@@ -64,7 +64,7 @@ def test_a_machine_is_shown_from_the_wish_to_its_end() -> None:
     with silent_logs():
         play_virtually(tell, alone=True)
 
-    assert [standing for standing, _ in groupby(looking.seen, key=lambda one: one.standing)] == [
+    assert [phase for phase, _ in groupby(looking.seen, key=lambda one: one.standing)] == [
         # No frame is short enough to see it starting: a played node is ready as soon as it is there.
         *(
             MachinePhase.COMING,

@@ -70,13 +70,13 @@ class Person:
         self._play = play
         self._settings: Settings = msgspec.structs.replace(QUICK, kwok=KwokSettings(catalogue=str(catalogue)))
 
-    async def sees(self, width: int = 100, **wish: Any) -> str:  # noqa: ANN401 - the fields of a Wish
+    async def sees(self, width: int = 100, **options: Any) -> str:  # noqa: ANN401 - the fields of a Wish
         client = Client(OnlyReading(self._play.client.transport))
         openers = open_providers(self._settings, self._play.now, is_looking=True)
         out, aside = io.StringIO(), Console(file=io.StringIO())
         world = await read_world(client, openers, self._play.now, aside)
-        report = compute(world, self._settings, PlanOptions(**wish), self._play.now(), aside)
-        show(report, PlanOptions(**wish), Console(file=out, width=width, highlight=False))
+        report = compute(world, self._settings, PlanOptions(**options), self._play.now(), aside)
+        show(report, PlanOptions(**options), Console(file=out, width=width, highlight=False))
         return out.getvalue()
 
 
@@ -99,7 +99,7 @@ async def _types(play: Play) -> list[str]:
 
 def test_what_it_foretells_is_what_growth_buys_and_then_what_would_be_cheaper(tmp_path: Path) -> None:
     told: dict[str, str] = {}
-    bought: list[str] = []
+    launched: list[str] = []
 
     async def tell(play: Play) -> None:
         person = Person(play, tmp_path)
@@ -116,7 +116,7 @@ def test_what_it_foretells_is_what_growth_buys_and_then_what_would_be_cheaper(tm
                 return sum(pod.status.phase == "Running" for pod in pods) == 4
 
             await play.until_found(do_they_run, "they run")
-            bought.extend(await _types(play))
+            launched.extend(await _types(play))
             await play.delete(PODS, "huge")
             await play.change(DEPLOYMENTS, "web", {"spec": {"replicas": 1}})
 
@@ -134,7 +134,7 @@ def test_what_it_foretells_is_what_growth_buys_and_then_what_would_be_cheaper(tm
             await play.until_found(is_counted, "the budget is counted")
             told["optimise"] = await person.sees(optimise=True)
             told["moves"] = await person.sees(optimise=True, is_json=True, pool="default")
-        assert len(play.trace.objects[NODE_REQUESTS]) == len(bought)
+        assert len(play.trace.objects[NODE_REQUESTS]) == len(launched)
 
     with silent_logs():
         play_virtually(tell, alone=True)
@@ -144,7 +144,7 @@ def test_what_it_foretells_is_what_growth_buys_and_then_what_would_be_cheaper(tm
     assert "1 x large fsn1" in told["waiting"]
     assert "! Growth has not taken up default yet: this is what it will do once it runs" in told["waiting"]
     known = json.loads(told["json"])
-    assert [one["server_type"] for one in known["machines"]] == bought == ["large"]
+    assert [one["server_type"] for one in known["machines"]] == launched == ["large"]
     assert len(known["machines"][0]["pods"]) == 4
     (huge,) = known["homeless"]
     assert huge == {"pod": "story/huge", "why": "needs 64 CPU; largest offering in pool default has 7.9"}

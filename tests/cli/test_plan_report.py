@@ -17,7 +17,7 @@ from growth.decide.scale_up.plan import NO_PLAN
 from growth.observe.cache import ClusterCache
 from tests.cli.plan_scene import REFUSED, a_crowd, a_node, a_shop, of
 from tests.decide import marketplace as market
-from tests.decide.consolidation.seen import NOW, a_cloud, a_pod, heard
+from tests.decide.consolidation.seen import NOW, a_cloud, a_pod, observed
 from tests.decide.stages import a_pod as a_waiting_pod
 
 SETTINGS = Settings()
@@ -58,7 +58,7 @@ def test_who_has_a_place_on_a_machine_that_comes_is_not_bought_another_one() -> 
     waits = a_waiting_pod("app", requests={"cpu": "2"}, status=REFUSED)
     request = market.a_request("default-new", "Provisioning")
     metadata = msgspec.structs.replace(request.metadata, annotations={PLANNED_FOR: waits.metadata.uid})
-    world = heard(
+    world = observed(
         ClusterCache(), market.a_pool(), a_cloud(), waits, msgspec.structs.replace(request, metadata=metadata)
     )
     report = planned(world)
@@ -84,7 +84,7 @@ def test_who_found_no_place_before_and_is_left_alone_is_planned_for() -> None:
 
 def test_a_machine_that_a_pool_keeps_ready_is_bought_for_nobody() -> None:
     pool = market.a_pool(types=[{"name": "small", "min": 1}])
-    (machine,) = planned(heard(ClusterCache(), pool, a_cloud())).machines
+    (machine,) = planned(observed(ClusterCache(), pool, a_cloud())).machines
     assert (machine.pods, machine.why) == ((), "pool default keeps some of small ready")
 
 
@@ -100,7 +100,7 @@ def test_in_an_unhealthy_cluster_nothing_is_bought_and_that_is_said() -> None:
     sick = [market.a_node(f"sick-{number}", ready=False) for number in range(20)]
     names = [node.metadata.name for node in sick]
     waits = a_waiting_pod("app", requests={"cpu": "1"}, status=REFUSED)
-    report = planned(heard(ClusterCache(), market.a_pool(), a_cloud(*names), *sick, waits))
+    report = planned(observed(ClusterCache(), market.a_pool(), a_cloud(*names), *sick, waits))
     assert report.machines == ()
     assert report.homeless[0].why.startswith("nothing is launched in an unhealthy cluster")
     assert report.notices[0].startswith("the cluster is unhealthy, so Growth does nothing for now")
@@ -114,7 +114,10 @@ def test_the_money_is_that_of_all_machines() -> None:
     assert report.now_per_hour == pytest.approx(0.1114 + 0.0569 + 2 * 0.0256 + 2 * 0.0136 + 2 * 0.0088)
     assert report.bound_per_hour <= report.best_per_hour <= report.after_per_hour < report.now_per_hour
     assert report.saves_per_hour == pytest.approx(sum(step.saves_per_hour for step in report.steps))
-    assert (report.machines, report.machines_after) == (8, 8 + sum(len(s.buying) - len(s.going) for s in report.steps))
+    assert (report.machines, report.machines_after) == (
+        8,
+        8 + sum(len(s.buying) - len(s.going) for s in report.steps),
+    )
 
 
 def test_every_node_goes_or_stays() -> None:
@@ -178,7 +181,7 @@ def test_whoever_waits_and_what_is_under_way_is_said() -> None:
 
 def test_a_pool_near_its_limits_is_named() -> None:
     full = market.a_pool(types=["cx43"], limits={"nodes": 8})
-    assert "pool default is near its limit: nodes 8 of 8" in optimised(heard(a_shop(), full)).notices
+    assert "pool default is near its limit: nodes 8 of 8" in optimised(observed(a_shop(), full)).notices
 
 
 def test_machines_that_are_not_sold_any_more_are_missing_in_the_sum_and_that_is_said() -> None:
@@ -205,7 +208,7 @@ def test_several_currencies_are_admitted() -> None:
 
 def test_a_pool_that_growth_has_not_seen_yet_is_planned_for_as_if_it_had() -> None:
     waits = a_waiting_pod("app", requests={"cpu": "1"}, status=REFUSED)
-    world = heard(ClusterCache(), market.a_pool(finalizers=()), a_cloud(), waits)
+    world = observed(ClusterCache(), market.a_pool(finalizers=()), a_cloud(), waits)
     assert planned(world).machines == ()
     assert taken_up(world) == ["default"]
     assert len(planned(world).machines) == 1

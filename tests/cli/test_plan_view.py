@@ -10,7 +10,7 @@ from growth.cli.plan_pending import waiting_report
 from growth.observe.cache import ClusterCache
 from tests.cli.plan_scene import a_crowd, a_shop
 from tests.decide import marketplace as market
-from tests.decide.consolidation.seen import NOW, a_cloud, a_pod, heard
+from tests.decide.consolidation.seen import NOW, a_cloud, a_pod, observed
 from tests.repository import ROOT
 
 PAGE = ROOT / "docs" / "optimising.md"
@@ -62,7 +62,7 @@ def test_nothing_to_buy_is_one_line() -> None:
 
 def test_nothing_to_do_is_said_and_why() -> None:
     pods = [a_pod(f"web-{number}", node="a", requests={"cpu": "900m"}) for number in range(2)]
-    lines = optimising(heard(ClusterCache(), market.a_pool(), a_cloud("a"), market.a_node("a"), *pods))
+    lines = optimising(observed(ClusterCache(), market.a_pool(), a_cloud("a"), market.a_node("a"), *pods))
     assert "Nothing to do: no move pays." in lines
     assert "1 node stays, because" in lines
 
@@ -71,7 +71,7 @@ def a_fleet(count: int) -> ClusterCache:
     """So many nodes, all of them empty."""
     names = [f"default-{number:02}" for number in range(count)]
     pool = market.a_pool(disruption={"maxUnavailable": "2"})
-    return heard(ClusterCache(), pool, a_cloud(*names), *map(market.a_node, names))
+    return observed(ClusterCache(), pool, a_cloud(*names), *map(market.a_node, names))
 
 
 def test_of_many_moves_the_first_are_shown_and_the_rest_is_counted() -> None:

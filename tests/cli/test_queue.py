@@ -78,10 +78,10 @@ async def a_job(client: Client, name: str) -> None:
     await client.create(JOBS, {"metadata": meta, "spec": {"suspend": True, "template": template}}, "default")
 
 
-async def printed(client: Client, now: Callable[[], Any], wish: QueueOptions | None = None, width: int = 120) -> str:
+async def printed(client: Client, now: Callable[[], Any], options: QueueOptions | None = None, width: int = 120) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, highlight=False)
-    await show(client, Settings(), wish or QueueOptions(), console, now)
+    await show(client, Settings(), options or QueueOptions(), console, now)
     return out.getvalue()
 
 
@@ -154,15 +154,15 @@ def test_it_tells_what_growth_does_with_a_job_that_cannot_start() -> None:
     settings = requeuing(timeout=4, base=30, backoff_limit_count=1)
 
     async def tell(play: Play) -> None:
-        async def is_told(job: str, standing: WorkloadPhase) -> bool:
+        async def is_reported(job: str, phase: WorkloadPhase) -> bool:
             try:
                 told = await explain_workload(play.client, settings, job, "", play.now)
             except UsageError:
                 return False  # it has no workload yet
-            return told.entry.standing is standing
+            return told.entry.standing is phase
 
-        async def until(job: str, standing: WorkloadPhase) -> None:
-            await play.until_found(lambda: is_told(job, standing), f"{job} is {standing}")
+        async def until(job: str, phase: WorkloadPhase) -> None:
+            await play.until_found(lambda: is_reported(job, phase), f"{job} is {phase}")
 
         await play.node("worker", taints=("dedicated=other:NoSchedule",))
         await some_quota(play, {"cpu": "1"})

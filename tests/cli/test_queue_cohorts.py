@@ -54,7 +54,7 @@ def two_of_a_cohort(**spec: Any) -> Stage:  # noqa: ANN401
     a_member(stage, "first", "all", "4", **spec)
     a_member(stage, "second", "all", "1")
     for number in range(3):
-        stage.a_job(f"guest-{number}", door="second")
+        stage.a_job(f"guest-{number}", local_queue="second")
         stage.settle()
     return stage
 
@@ -112,7 +112,7 @@ def test_a_cohort_shows_the_quota_that_it_has_itself() -> None:
     stage = a_stage()
     a_cohort(stage, "all", cpu="4")
     a_member(stage, "only", "all", "1")
-    stage.a_job("guest", cpu="2", door="only")
+    stage.a_job("guest", cpu="2", local_queue="only")
     stage.settle()
     lines = shown(reported(stage))
     at = lines.index("▾ cohort all  with quota of its own")
@@ -125,7 +125,7 @@ def test_a_cohort_without_queues_that_lends_is_shown() -> None:
     a_cohort(stage, "spare", "all", cpu="4")
     a_cohort(stage, "idle", "all")
     a_member(stage, "only", "all", "1")
-    stage.a_job("guest", cpu="2", door="only")
+    stage.a_job("guest", cpu="2", local_queue="only")
     stage.settle()
     lines = shown(reported(stage))
     at = lines.index("  ▾ cohort spare  with quota of its own")
@@ -138,7 +138,7 @@ def test_cohorts_that_are_in_each_other_say_so() -> None:
     a_cohort(stage, "egg", "hen")
     a_cohort(stage, "hen", "egg")
     a_member(stage, "lost", "egg", "1")
-    stage.a_job("job", door="lost")
+    stage.a_job("job", local_queue="lost")
     stage.settle()
     report = reported(stage)
     assert {one.trouble for one in report.cohorts} == {
@@ -153,7 +153,7 @@ def test_cohorts_that_are_in_each_other_say_so() -> None:
 def test_without_a_cohort_nothing_is_borrowed_however_much_is_used() -> None:
     stage = a_stage()
     a_member(stage, "only", "", "2")
-    stage.a_job("big", cpu="2", door="only")
+    stage.a_job("big", cpu="2", local_queue="only")
     stage.settle()
     stage.change(CLUSTER_QUEUES, "only", {"spec": {"resourceGroups": quota({"nominalQuota": "1"})}})
     stage.settle()
@@ -166,7 +166,7 @@ def facts(told: WorkloadReport) -> str:
 
 def test_who_waits_for_others_to_go_names_them() -> None:
     stage = two_of_a_cohort(preemption={"reclaimWithinCohort": "Any"})
-    stage.a_job("owner", cpu="4", door="first")
+    stage.a_job("owner", cpu="4", local_queue="first")
     stage.settle(jobs=False)
     found = entry(reported(stage), "owner")
     assert (found.standing, set(found.waits_for)) == (WorkloadPhase.QUEUED, {"default/guest-1", "default/guest-2"})
@@ -183,7 +183,7 @@ def test_who_waits_for_others_to_go_names_them() -> None:
 
 def test_who_has_to_go_is_known_before_that_is_written() -> None:
     stage = two_of_a_cohort(preemption={"reclaimWithinCohort": "Any"})
-    stage.a_job("owner", cpu="4", door="first")
+    stage.a_job("owner", cpu="4", local_queue="first")
     stage.look()
     for said in stage.look().said:
         if type(said).__name__ == "CreateObject":
@@ -193,7 +193,7 @@ def test_who_has_to_go_is_known_before_that_is_written() -> None:
 
 def test_whose_quota_was_taken_back_knows_by_whom() -> None:
     stage = two_of_a_cohort(preemption={"reclaimWithinCohort": "Any"})
-    stage.a_job("owner", cpu="4", door="first")
+    stage.a_job("owner", cpu="4", local_queue="first")
     stage.settle(jobs=False)
     leaving = entry(reported(stage), "guest-2")
     why = "queue first took back what is its own, for default/owner"
@@ -213,9 +213,9 @@ def test_whose_quota_was_taken_back_knows_by_whom() -> None:
 def test_who_gave_way_in_its_queue_knows_to_whom() -> None:
     stage = a_stage()
     a_member(stage, "only", "", "1", preemption={"withinClusterQueue": "LowerPriority"})
-    stage.a_job("low", door="only")
+    stage.a_job("low", local_queue="only")
     stage.settle()
-    an_important_job(stage, "high", door="only")
+    an_important_job(stage, "high", local_queue="only")
     stage.settle()
     why = "default/high comes before it in the same queue (priority 100 against 0)"
     assert entry(reported(stage), "low").why.startswith(f"sent back: {why}")
@@ -227,9 +227,9 @@ def test_who_gave_way_to_one_that_borrows_knows_that() -> None:
     a_member(stage, "mighty", "all", "0", preemption=borrowing)
     a_member(stage, "weak", "all", "0")
     a_member(stage, "owner", "all", "1")
-    stage.a_job("low", door="weak")
+    stage.a_job("low", local_queue="weak")
     stage.settle()
-    an_important_job(stage, "high", door="mighty")
+    an_important_job(stage, "high", local_queue="mighty")
     stage.settle()
     found = entry(reported(stage), "low")
     assert found.sent_back is not None
@@ -240,7 +240,7 @@ def test_who_gave_way_to_one_that_borrows_knows_that() -> None:
 
 def test_one_that_has_quota_again_was_not_sent_back() -> None:
     stage = two_of_a_cohort(preemption={"reclaimWithinCohort": "Any"})
-    stage.a_job("owner", cpu="4", door="first")
+    stage.a_job("owner", cpu="4", local_queue="first")
     stage.settle()
     stage.end("owner")
     stage.settle()
@@ -250,7 +250,7 @@ def test_one_that_has_quota_again_was_not_sent_back() -> None:
 
 def test_one_that_was_evicted_for_something_else_since_was_not_sent_back() -> None:
     stage = two_of_a_cohort(preemption={"reclaimWithinCohort": "Any"})
-    stage.a_job("owner", cpu="4", door="first")
+    stage.a_job("owner", cpu="4", local_queue="first")
     stage.settle()
     workload = stage.workload("guest-2")
     conditions = [
@@ -266,9 +266,9 @@ def test_who_may_borrow_no_more_is_told_which_limit_to_raise() -> None:
     a_member(stage, "bound", "all", "1", {"borrowingLimit": "1"})
     a_member(stage, "rich", "all", "8")
     for number in range(3):
-        stage.a_job(f"job-{number}", door="bound")
+        stage.a_job(f"job-{number}", local_queue="bound")
         stage.settle()
-    stage.a_job("other", door="rich")
+    stage.a_job("other", local_queue="rich")
     stage.settle()
     told = story(stage, "job-2")
     assert "◌ too little: it may borrow 1 cpu at most (borrowingLimit), and has borrowed 1 cpu" in facts(told)
@@ -281,7 +281,7 @@ def test_who_could_have_what_another_keeps_to_itself_is_told_so() -> None:
     a_member(stage, "poor", "all", "1")
     a_member(stage, "keeper", "all", "8", {"lendingLimit": "0"})
     for number in range(2):
-        stage.a_job(f"job-{number}", door="poor")
+        stage.a_job(f"job-{number}", local_queue="poor")
         stage.settle()
     told = story(stage, "job-1")
     assert "keeper keeps 8 cpu to itself (lendingLimit)" in facts(told)
@@ -290,7 +290,7 @@ def test_who_could_have_what_another_keeps_to_itself_is_told_so() -> None:
 
 def test_whose_own_is_lent_is_told_how_to_take_it_back() -> None:
     stage = two_of_a_cohort()
-    stage.a_job("owner", cpu="4", door="first")
+    stage.a_job("owner", cpu="4", local_queue="first")
     stage.settle()
     told = story(stage, "owner")
     words = (
@@ -304,7 +304,7 @@ def test_who_is_behind_a_head_knows_what_that_one_lacks() -> None:
     stage = a_stage()
     a_member(stage, "strict", "", "2", queueingStrategy="StrictFIFO")
     for name, cpu in (("runs", "1"), ("big", "2"), ("small", "1")):
-        stage.a_job(name, cpu=cpu, door="strict")
+        stage.a_job(name, cpu=cpu, local_queue="strict")
         stage.settle()
     head = "default/big: 2 cpu are asked for, and of flavor any are left 1 cpu"
     assert story(stage, "small").held_up_by == head
@@ -323,9 +323,9 @@ def test_long_names_and_deep_cohorts_do_not_break_it(width: int) -> None:
         a_cohort(stage, f"{LONG}-{depth}", above)
         above = f"{LONG}-{depth}"
     a_member(stage, f"{LONG}-queue", above, "1", preemption={"withinClusterQueue": "LowerPriority"})
-    stage.a_job(f"{LONG}-1"[-60:], door=f"{LONG}-queue")
+    stage.a_job(f"{LONG}-1"[-60:], local_queue=f"{LONG}-queue")
     stage.settle()
-    an_important_job(stage, f"{LONG}-2"[-60:], door=f"{LONG}-queue")
+    an_important_job(stage, f"{LONG}-2"[-60:], local_queue=f"{LONG}-queue")
     stage.settle(jobs=False)
     report = reported(stage)
     lines = [*shown(report, width), *shown_story(story(stage, f"{LONG}-2"[-60:]), width)]

@@ -77,14 +77,14 @@ def test_while_it_is_followed_a_kueue_that_went_is_forgotten() -> None:
     async def tell(cluster: VirtualCluster) -> None:
         admin, now = cluster.admin(), cluster.clock.now
         await a_deployment(admin, 1)
-        async with looking(admin, Settings(), now) as look:
-            assert len(look.seen().notices) == 1
+        async with looking(admin, Settings(), now) as reader:
+            assert len(reader.seen().notices) == 1
             await admin.delete(KUEUE_DEPLOYMENTS, "kueue-controller-manager", "default")
-            await look.look_around()
-            assert len(look.seen().notices) == 1  # not asked again within a few seconds
+            await reader.look_around()
+            assert len(reader.seen().notices) == 1  # not asked again within a few seconds
             await asyncio.sleep(11)
-            await look.look_around()
-            assert look.seen().notices == ()
+            await reader.look_around()
+            assert reader.seen().notices == ()
 
     on_a_cluster(tell)
 

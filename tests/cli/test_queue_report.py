@@ -58,7 +58,7 @@ def test_bars_tell_what_is_held_of_what_there_is() -> None:
     stage.settle()
     (queue,) = reported(stage).queues
     assert queue.shares == (QuotaShare("any", "cpu", 1500, 4000, 0, 4000),)
-    assert (queue.strategy, queue.is_active, queue.is_told) == ("BestEffortFIFO", True, True)
+    assert (queue.strategy, queue.is_active, queue.is_reported) == ("BestEffortFIFO", True, True)
 
 
 def test_who_was_admitted_is_running_where_nobody_waits_for_its_pods() -> None:
@@ -193,7 +193,7 @@ def test_what_a_queue_warns_of_is_told() -> None:
 
 def test_who_has_no_queue_is_homeless() -> None:
     stage = a_stage(settings(wait=False))
-    stage.a_job("a", door="nowhere")
+    stage.a_job("a", local_queue="nowhere")
     stage.settle()
     (found,) = reported(stage).homeless
     assert (found.title, found.standing) == ("default/a", WorkloadPhase.HELD)

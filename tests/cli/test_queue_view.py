@@ -30,10 +30,10 @@ def afternoon(settings: Settings = SETTINGS) -> QueueReport:
     return report_of(see(world_of(an_afternoon()).snapshot(NOW), settings))
 
 
-def an_entry(number: int, standing: WorkloadPhase = WorkloadPhase.QUEUED) -> WorkloadRow:
-    place = number if standing is WorkloadPhase.QUEUED else 0
+def an_entry(number: int, phase: WorkloadPhase = WorkloadPhase.QUEUED) -> WorkloadRow:
+    place = number if phase is WorkloadPhase.QUEUED else 0
     return WorkloadRow(
-        "shop", f"job-{number}", f"Job sum-{number}", "jobs", "team", standing, 0, place, NOW, why="no quota"
+        "shop", f"job-{number}", f"Job sum-{number}", "jobs", "team", phase, 0, place, NOW, why="no quota"
     )
 
 
@@ -46,7 +46,7 @@ def a_queue(*, admitted: int = 0, waiting: int = 0) -> Queue:
         path=(),
         is_active=True,
         why="",
-        is_told=True,
+        is_reported=True,
         admitted=held,
         pending=tuple(an_entry(number) for number in range(1, waiting + 1)),
     )
@@ -113,7 +113,7 @@ def test_a_queue_that_admits_nobody_says_why() -> None:
 
 
 def test_where_nobody_runs_the_queue_it_asks_for_growth() -> None:
-    unattended = msgspec.structs.replace(a_queue(), is_told=False)
+    unattended = msgspec.structs.replace(a_queue(), is_reported=False)
     lines = shown(QueueReport(NOW, (unattended,), unmade=("shop/a", "shop/b")))
     assert any(line.startswith("Nobody has looked at a queue yet: does growth run") for line in lines)
     assert any(line.startswith("2 jobs name a queue and have no Workload yet (shop/a, shop/b)") for line in lines)

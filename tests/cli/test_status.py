@@ -216,7 +216,7 @@ def test_it_follows_growth_from_its_start_through_a_broken_cluster_to_its_end() 
     codes: dict[str, int] = {}
 
     async def tell(play: Play) -> None:
-        async def look(when: str) -> str:
+        async def reader(when: str) -> str:
             out = io.StringIO()
             console = Console(file=out, width=140, highlight=False)
             codes[when] = await show(play.client, QUICK, console, "text", play.now)
@@ -233,17 +233,17 @@ def test_it_follows_growth_from_its_start_through_a_broken_cluster_to_its_end() 
         async with growing(play):
             await a_pool(play)
             await play.until_found(is_healthy, "Growth says that all is well")
-            assert "1 not ours" in await look("healthy")
+            assert "1 not ours" in await reader("healthy")
             await play.silence("other")
             await play.until_found(is_unhealthy, "the only node is silent, and that is told")
-            words = await look("unhealthy")
+            words = await reader("unhealthy")
             assert "1 of 1 nodes are unready without reason" in words
             assert "(not ours)" in words
             assert "Growth is HALTED" in words
             await play.wake("other")
             await play.until_found(is_healthy, "all is well again")
-            assert "since it was halted" in await look("recovered")
-        assert "nobody holds its Lease" in await look("stopped")
+            assert "since it was halted" in await reader("recovered")
+        assert "nobody holds its Lease" in await reader("stopped")
 
     play_virtually(tell, alone=True)
     assert codes == {"healthy": 0, "unhealthy": 1, "recovered": 0, "stopped": 1}

@@ -29,8 +29,8 @@ class RemembersOnlyItself(MemoryProvider):
     async def known(self, request: MachineRequest) -> Machine | None:
         return self._mine.get(request.name)
 
-    def bought(self, request: MachineRequest) -> Machine:
-        machine = self._mine[request.name] = super().bought(request)
+    def launched(self, request: MachineRequest) -> Machine:
+        machine = self._mine[request.name] = super().launched(request)
         return machine
 
     async def delete(self, machine_id: str) -> None:
@@ -55,7 +55,7 @@ class NamesItLater(MemoryProvider):
         known = await self.known(request)
         if known is not None:
             return self.seen(known)
-        machine = self.bought(msgspec.structs.replace(request, name="unnamed"))
+        machine = self.launched(msgspec.structs.replace(request, name="unnamed"))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         self.cloud.machines[machine.id] = msgspec.structs.replace(machine, name=request.name)
@@ -102,8 +102,8 @@ class CannotDeleteTwice(MemoryProvider):
 class UsesNamesAsIds(MemoryProvider):
     """Who still means yesterday's machine deletes today's."""
 
-    def bought(self, request: MachineRequest) -> Machine:
-        machine = super().bought(request)
+    def launched(self, request: MachineRequest) -> Machine:
+        machine = super().launched(request)
         del self.cloud.machines[machine.id]
         named = msgspec.structs.replace(machine, id=machine.name, provider_id=f"memory://{machine.name}")
         self.cloud.machines[named.id] = named
@@ -122,7 +122,7 @@ class CutsNames(MemoryProvider):
 
 class TakesAnyName(MemoryProvider):
     async def create(self, request: MachineRequest) -> Machine:
-        return self.bought(request) if "_" in request.name else await super().create(request)
+        return self.launched(request) if "_" in request.name else await super().create(request)
 
 
 class HandsOutWhatIsThere(MemoryProvider):
@@ -206,8 +206,8 @@ class SellsTwiceTheSame(MemoryProvider):
 
 
 class ForgetsThePool(MemoryProvider):
-    def bought(self, request: MachineRequest) -> Machine:
-        return super().bought(msgspec.structs.replace(request, pool=""))
+    def launched(self, request: MachineRequest) -> Machine:
+        return super().launched(msgspec.structs.replace(request, pool=""))
 
 
 class NeverStarts(MemoryProvider):

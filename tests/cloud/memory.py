@@ -73,7 +73,7 @@ class MemoryProvider:
                 raise Invalid(f"there is another machine {request.name!r}")
             return self.seen(known)
         self.check_stock(request)
-        machine = self.bought(request)
+        machine = self.launched(request)
         await asyncio.sleep(0)
         self.lose_answer()
         return machine
@@ -122,7 +122,7 @@ class MemoryProvider:
         if self.cloud.trouble is Trouble.QUOTA_EXCEEDED:
             raise QuotaExceeded("no more")
 
-    def bought(self, request: MachineRequest) -> Machine:
+    def launched(self, request: MachineRequest) -> Machine:
         number, now = next(self.cloud.numbers), self.cloud.now
         machine = Machine(
             id=str(number),

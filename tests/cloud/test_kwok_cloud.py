@@ -45,7 +45,7 @@ async def insisting(ask: Callable[[], Awaitable[T]]) -> T:
             await asyncio.sleep(1)
 
 
-async def buy(world: VirtualKwok, name: str, faults: str = "") -> Machine:
+async def launch(world: VirtualKwok, name: str, faults: str = "") -> Machine:
     machine = await insisting(lambda: world.provider(SLOW).create(request_for(name, POOL, SMALL)))
     if faults:
         await order(world, name, {FAULTS: faults})
@@ -76,7 +76,7 @@ def test_a_node_appears_when_its_machine_has_booted_and_not_before() -> None:
     async def scene() -> None:
         world = VirtualKwok()
         async with world.cloud():
-            await buy(world, "a")
+            await launch(world, "a")
             await asyncio.sleep(19.5)
             assert node(world, "a") is None
             await asyncio.sleep(1)
@@ -88,8 +88,8 @@ def test_a_node_appears_when_its_machine_has_booted_and_not_before() -> None:
 def test_machines_boot_while_nobody_looks() -> None:
     async def scene() -> None:
         world = VirtualKwok()
-        await buy(world, "a")
-        await buy(world, "b", "vanishes=1h")
+        await launch(world, "a")
+        await launch(world, "b", "vanishes=1h")
         await asyncio.sleep(7200)
         assert [machine.power for machine in await world.provider().list()] == [Power.ON]
         async with world.cloud():
@@ -117,8 +117,8 @@ def test_faults_that_are_ordered_for_one_machine_are_played(faults: str, registe
     async def scene() -> None:
         world = VirtualKwok()
         async with world.cloud():
-            await buy(world, "a", faults)
-            await buy(world, "b")
+            await launch(world, "a", faults)
+            await launch(world, "b")
             await asyncio.sleep(60)
             assert (node(world, "a") is not None) is registers
             assert is_played(world, "a") is speaks
@@ -134,8 +134,8 @@ def test_a_typo_in_an_ordered_fault_holds_up_that_machine_only() -> None:
     async def scene() -> None:
         world = VirtualKwok()
         async with world.cloud():
-            await buy(world, "a", "slowBot=10m")
-            await buy(world, "b")
+            await launch(world, "a", "slowBot=10m")
+            await launch(world, "b")
             await asyncio.sleep(60)
             assert node(world, "a") is None
             assert is_played(world, "b")
@@ -150,7 +150,7 @@ def test_a_node_that_somebody_deletes_registers_again_while_its_machine_runs() -
     async def scene() -> None:
         world = VirtualKwok()
         async with world.cloud():
-            await buy(world, "a")
+            await launch(world, "a")
             await asyncio.sleep(30)
             world.store.delete(NODES, "a")
             await asyncio.sleep(5)
@@ -168,10 +168,10 @@ def test_the_next_machine_of_a_name_gets_a_node_of_its_own() -> None:
     async def scene() -> None:
         world = VirtualKwok()
         async with world.cloud():
-            old = await buy(world, "a")
+            old = await launch(world, "a")
             await asyncio.sleep(30)
             await world.provider().delete(old.id)
-            new = await buy(world, "a")
+            new = await launch(world, "a")
             await asyncio.sleep(120)
             found = node(world, "a")
             assert found is not None
@@ -184,7 +184,7 @@ def test_the_next_machine_of_a_name_gets_a_node_of_its_own() -> None:
 def test_a_power_cut_that_the_cloud_did_not_see_is_a_new_boot_all_the_same() -> None:
     async def scene() -> None:
         world = VirtualKwok()
-        machine = await buy(world, "a")
+        machine = await launch(world, "a")
         async with world.cloud():
             await asyncio.sleep(30)
         before = boot_id(world, "a")
@@ -209,7 +209,7 @@ def test_nodes_of_others_are_left_alone() -> None:
             body = {"metadata": {"name": name, "labels": labels}, "spec": {"providerID": provider_id}}
             await world.admin().create(NODE_KIND, body)
         async with world.cloud():
-            await buy(world, "a")
+            await launch(world, "a")
             await asyncio.sleep(300)
             assert all(is_played(world, name) for name in "abc")
             assert len(world.registered) == 3
@@ -220,7 +220,7 @@ def test_nodes_of_others_are_left_alone() -> None:
 async def play(world: VirtualKwok) -> None:
     """Four machines: one lives, one is fenced and returns, one is deleted, one vanishes."""
     for name in "abcd":
-        await buy(world, name)
+        await launch(world, name)
     await order(world, "d", {FAULTS: "vanishes=50s"})
     machines = {machine.name: machine for machine in await insisting(world.provider(SLOW).list)}
     await asyncio.sleep(30)

@@ -40,7 +40,7 @@ def play(scene: Scene, catalogue: Catalog, user: str = GROWTH) -> None:
     run_virtually(run())
 
 
-async def buy(provider: KwokProvider, name: str, offering: int = 0) -> Machine:
+async def launch(provider: KwokProvider, name: str, offering: int = 0) -> Machine:
     return await provider.create(request_for(name, POOL, provider.catalogue.offerings[offering]))
 
 
@@ -56,23 +56,23 @@ async def stock_of(provider: KwokProvider) -> Sequence[int | None]:
 def test_stock_is_sold_once_and_comes_back_with_the_machines() -> None:
     async def scene(_: VirtualKwok, provider: KwokProvider) -> None:
         assert await stock_of(provider) == [2, None]
-        machine = await buy(provider, "a")
-        await buy(provider, "b")
+        machine = await launch(provider, "a")
+        await launch(provider, "b")
         assert await stock_of(provider) == [0, None]
         with pytest.raises(OutOfStock, match="kwok-small-here is sold out") as raised:
-            await buy(provider, "c")
+            await launch(provider, "c")
         assert raised.value.offering == "kwok-small-here"
-        await buy(provider, "c", 1)
+        await launch(provider, "c", 1)
         await provider.delete(machine.id)
         assert await stock_of(provider) == [1, None]
-        await buy(provider, "d")
+        await launch(provider, "d")
 
     play(scene, selling("stock: {here: 2}"))
 
 
 def test_stock_is_not_oversold_by_those_who_buy_at_once() -> None:
     async def scene(_: VirtualKwok, provider: KwokProvider) -> None:
-        answers = await asyncio.gather(*(buy(provider, f"m-{n}") for n in range(6)), return_exceptions=True)
+        answers = await asyncio.gather(*(launch(provider, f"m-{n}") for n in range(6)), return_exceptions=True)
         assert sum(isinstance(answer, Machine) for answer in answers) == 2
         assert sum(isinstance(answer, OutOfStock) for answer in answers) == 4
         assert len(await provider.list()) == 2
@@ -82,11 +82,11 @@ def test_stock_is_not_oversold_by_those_who_buy_at_once() -> None:
 
 def test_a_quota_holds_for_all_offerings_together() -> None:
     async def scene(_: VirtualKwok, provider: KwokProvider) -> None:
-        await buy(provider, "a", 0)
-        await buy(provider, "b", 1)
+        await launch(provider, "a", 0)
+        await launch(provider, "b", 1)
         with pytest.raises(QuotaExceeded, match="the account may have 2 machines, and has 2"):
-            await buy(provider, "c", 0)
-        assert (await buy(provider, "a", 0)).name == "a", "what is there is found"
+            await launch(provider, "c", 0)
+        assert (await launch(provider, "a", 0)).name == "a", "what is there is found"
 
     play(scene, selling(faults="quota=2"))
 
@@ -95,7 +95,7 @@ def test_what_never_had_stock_says_so() -> None:
     async def scene(_: VirtualKwok, provider: KwokProvider) -> None:
         assert await stock_of(provider) == [0, 0]
         with pytest.raises(OutOfStock):
-            await buy(provider, "a")
+            await launch(provider, "a")
 
     play(scene, selling("faults: [noStock]"))
 
@@ -103,17 +103,17 @@ def test_what_never_had_stock_says_so() -> None:
 def test_a_purchase_that_timed_out_was_made_and_is_found() -> None:
     async def scene(_: VirtualKwok, provider: KwokProvider) -> None:
         with pytest.raises(Unavailable, match="create a: the answer did not come in time") as raised:
-            await buy(provider, "a")
+            await launch(provider, "a")
         assert raised.value.may_have_acted
         (listed,) = await provider.list()
-        assert (await buy(provider, "a")).id == listed.id
+        assert (await launch(provider, "a")).id == listed.id
 
     play(scene, selling("faults: [createTimesOut]"))
 
 
 def test_a_deletion_fails_as_long_as_that_is_ordered() -> None:
     async def scene(world: VirtualKwok, provider: KwokProvider) -> None:
-        machine = await buy(provider, "a")
+        machine = await launch(provider, "a")
         with pytest.raises(Unavailable):
             await provider.delete(machine.id)
         assert len(await provider.list()) == 1
@@ -126,11 +126,11 @@ def test_a_deletion_fails_as_long_as_that_is_ordered() -> None:
 
 def test_a_machine_may_be_missing_in_lists_although_it_runs() -> None:
     async def scene(world: VirtualKwok, provider: KwokProvider) -> None:
-        hidden, shown = await buy(provider, "a"), await buy(provider, "b")
+        hidden, shown = await launch(provider, "a"), await launch(provider, "b")
         await order(world, "a", "listEmpty")
         assert [machine.id for machine in await provider.list()] == [shown.id]
         assert (await provider.power(hidden.id)).power is Power.ON
-        assert (await buy(provider, "a")).id == hidden.id
+        assert (await launch(provider, "a")).id == hidden.id
 
     play(scene, selling())
 
@@ -146,7 +146,7 @@ def test_a_list_may_fail_by_the_catalogue(catalogue: Catalog) -> None:
 
 def test_a_list_may_fail_by_one_machine() -> None:
     async def scene(world: VirtualKwok, provider: KwokProvider) -> None:
-        await buy(provider, "a")
+        await launch(provider, "a")
         await order(world, "a", "listFails")
         with pytest.raises(Unavailable):
             await provider.list()
@@ -158,11 +158,11 @@ def test_a_list_may_fail_by_one_machine() -> None:
 
 def test_the_name_of_a_machine_that_vanished_is_free() -> None:
     async def scene(world: VirtualKwok, provider: KwokProvider) -> None:
-        old = await buy(provider, "a")
+        old = await launch(provider, "a")
         await order(world, "a", "vanishes")
         assert not await provider.list()
         assert (await provider.power(old.id)).power is Power.GONE
-        new = await buy(provider, "a")
+        new = await launch(provider, "a")
         assert new.id != old.id
         assert [machine.id for machine in await provider.list()] == [new.id]
 
@@ -171,8 +171,8 @@ def test_the_name_of_a_machine_that_vanished_is_free() -> None:
 
 def test_a_machine_that_cannot_be_read_makes_the_list_unknown_not_shorter() -> None:
     async def scene(world: VirtualKwok, provider: KwokProvider) -> None:
-        await buy(provider, "a")
-        await buy(provider, "b")
+        await launch(provider, "a")
+        await launch(provider, "b")
         await order(world, "a", "powerOf")
         with pytest.raises(Invalid, match=r"ConfigMap growth-system/kwok-machine-a .* the closest is powerOff"):
             await provider.list()
@@ -194,14 +194,14 @@ def test_nobody_buys_at_a_price_of_his_own() -> None:
 def test_what_somebody_must_order_by_hand_is_not_sold() -> None:
     async def scene(_: VirtualKwok, provider: KwokProvider) -> None:
         with pytest.raises(Invalid, match="kwok-small-here is listed, but somebody must order it by hand"):
-            await buy(provider, "a")
+            await launch(provider, "a")
 
     play(scene, selling("isCloud: false"))
 
 
 def test_a_refused_deletion_is_not_told_as_done() -> None:
     async def scene(world: VirtualKwok, provider: KwokProvider) -> None:
-        machine = await buy(provider, "a")
+        machine = await launch(provider, "a")
         world.faults.order(Fault.CONFLICT, verb="delete", resource="configmaps")
         with pytest.raises(Unavailable):
             await provider.delete(machine.id)
@@ -214,7 +214,7 @@ def test_a_refused_deletion_is_not_told_as_done() -> None:
 
 def test_a_refused_fence_is_not_told_as_done() -> None:
     async def scene(world: VirtualKwok, provider: KwokProvider) -> None:
-        machine = await buy(provider, "a")
+        machine = await launch(provider, "a")
         world.faults.order(Fault.CONFLICT, verb="patch", resource="configmaps")
         with pytest.raises(Unavailable):
             await provider.fence(machine.id)
@@ -236,6 +236,6 @@ def test_a_missing_namespace_is_named() -> None:
     async def scene(world: VirtualKwok, _: KwokProvider) -> None:
         elsewhere = KwokProvider(world.admin(), "nowhere", selling(), world.clock.now)
         with pytest.raises(ProviderError, match="nowhere"):
-            await buy(elsewhere, "a")
+            await launch(elsewhere, "a")
 
     play(scene, selling())

@@ -68,19 +68,19 @@ async def test_a_flood_is_one_event_that_outlives_restarts_and_oblivion(
     client = await a_reporter(control_plane, namespace)
     thing = a_config_map(namespace)
 
-    async def is_told(count: int, note: str) -> bool:
+    async def is_reported(count: int, note: str) -> bool:
         return await told(control_plane, thing) == [(count, note)]
 
     async with recording(client) as recorder:
         for _ in range(500):
             recorder.record(thing, EventType.WARNING, "Held", "Hold", "7 of 500 pods")
-        await wait_until(lambda: is_told(500, "7 of 500 pods"), "one event stands for all")
+        await wait_until(lambda: is_reported(500, "7 of 500 pods"), "one event stands for all")
     async with recording(client) as recorder:
         recorder.record(thing, EventType.WARNING, "Held", "Hold", "7 of 500 pods")
-        await wait_until(lambda: is_told(501, "7 of 500 pods"), "a restart counts on")
+        await wait_until(lambda: is_reported(501, "7 of 500 pods"), "a restart counts on")
         await control_plane.kubectl("delete", "events.events.k8s.io", "--all", f"--namespace={namespace}")
         recorder.record(thing, EventType.WARNING, "Held", "Hold", "9 of 500 pods")
-        await wait_until(lambda: is_told(502, "9 of 500 pods"), "the event is made again after it was deleted")
+        await wait_until(lambda: is_reported(502, "9 of 500 pods"), "the event is made again after it was deleted")
         assert recorder.dropped == 0
 
 

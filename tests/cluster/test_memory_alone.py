@@ -147,11 +147,11 @@ async def remember_and_forget(recording: Recording, admin: Client) -> None:
         assert (await labels_of(admin, "steady"))[TEAM] == "red"
         await admin.create(NODES, {"metadata": {"name": "spoilt"}})
 
-        async def is_told() -> bool:
+        async def is_reported() -> bool:
             events = (await admin.list(EVENTS, "default")).items
             return any(event.reason == "MemoryUnreadable" for event in events)
 
-        await wait_until(is_told, "people are told of the one that cannot be read")
+        await wait_until(is_reported, "people are told of the one that cannot be read")
     leases = (await admin.list(SHARD_LEASES, SYSTEM)).items
     assert leases
     assert {lease.spec.holder_identity for lease in leases} == {""}, "a replica that stops keeps no shard"

@@ -96,7 +96,7 @@ async def test_what_they_block_is_told_and_the_others_go_on(control_plane: Local
     async def runs(space: str) -> bool:
         return not (await admin.get(JOBS, "job", space)).spec.suspend
 
-    async def is_told() -> bool:
+    async def is_reported() -> bool:
         events = (await admin.list(EVENTS, namespace)).items
         return any(one.reason == "KueueWebhooksLeftOver" and one.regarding.name == "job" for one in events)
 
@@ -113,7 +113,7 @@ async def test_what_they_block_is_told_and_the_others_go_on(control_plane: Local
         queueing = asyncio.create_task(control(plant, new_health()))
         try:
             await wait_until(lambda: runs(free), "a job that nobody asks Kueue about runs")
-            await wait_until(is_told, "the other one says what is in its way")
+            await wait_until(is_reported, "the other one says what is in its way")
             assert not await runs(namespace)
             await admin.delete(KUEUE_VALIDATING, WEBHOOKS)
             await wait_until(lambda: runs(namespace), "it runs when the webhooks are removed", 90)

@@ -152,11 +152,11 @@ async def tell_twice(send: Send, admin: Client) -> None:
         await recorder.drain(10)
         assert recorder.dropped == 0
 
-    async def is_told() -> bool:
+    async def is_reported() -> bool:
         events = (await admin.list(EVENTS, "default")).items
         return any(event.reason == "RoleTested" for event in events)
 
-    await wait_until(is_told, "the event was told")
+    await wait_until(is_reported, "the event was told")
 
 
 @pytest.fixture
@@ -243,9 +243,9 @@ async def grow(send: Send, admin: Client, namespace: str) -> None:
         pods = {pod.metadata.name: pod for pod in (await admin.list(PODS, namespace)).items}
         requests = (await admin.list(NODE_REQUESTS)).items
         is_forgotten = all(request.spec.pool != "role-good" for request in requests)
-        is_told = back_off_of(pods["giant"]) is not None
+        is_reported = back_off_of(pods["giant"]) is not None
         is_moved = not (await admin.list(NODE_MOVES)).items
-        return bool(pods["lucky"].node_name) and is_forgotten and is_told and is_moved
+        return bool(pods["lucky"].node_name) and is_forgotten and is_reported and is_moved
 
     client = Client(send)
     plant = ReplicaConfig(

@@ -70,8 +70,8 @@ def a_cloud(
     problem: str = "",
     provider: str = "kwok",
 ) -> ProviderState:
-    sold = offerings or (an_offering(provider=provider),)
-    return ProviderState(provider, () if read_at is None else sold, tuple(machines), read_at, problem)
+    offered = offerings or (an_offering(provider=provider),)
+    return ProviderState(provider, () if read_at is None else offered, tuple(machines), read_at, problem)
 
 
 def a_pool(

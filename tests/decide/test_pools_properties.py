@@ -85,9 +85,9 @@ def nodes(draw: st.DrawFn) -> Node:
 def clouds(draw: st.DrawFn) -> ProviderState:
     stock = draw(st.sampled_from([None, 0, 3]))
     machines = [a_machine(name) for name in draw(st.sets(NAMES))]
-    sold = (an_offering(stock=stock), an_offering(location="nbg1"))
+    offered = (an_offering(stock=stock), an_offering(location="nbg1"))
     return a_cloud(
-        *sold, machines=machines, read_at=draw(INSTANTS | st.none()), problem=draw(st.sampled_from(["", "no"]))
+        *offered, machines=machines, read_at=draw(INSTANTS | st.none()), problem=draw(st.sampled_from(["", "no"]))
     )
 
 

@@ -53,7 +53,7 @@ class Tally:
                 "with_pods_unbound": sum(bool(one.unbound) for one in self.played),
                 "with_empty_nodes": sum(bool(one.empty) for one in self.played),
                 "pods_planned": sum(one.placed for one in solutions),
-                "nodes_planned": sum(len(one.buy) for one in solutions),
+                "nodes_planned": sum(len(one.launch) for one in solutions),
                 "places_kept": sum(len(one.keep) for one in solutions),
                 "kept_again": sum(one.again for one in self.played),
                 "strayed": sum(len(one.strayed) for one in self.played),

@@ -98,13 +98,13 @@ class Theatre:
 
     async def _enact(self, draft: Draft, stage: SimulatedCluster, solution: PlacementSolution) -> Performance:
         maker = TemplateNodes(stage)
-        names = {node.name: f"{draft.name}-{node.name}" for node in solution.buy}
-        for planned in solution.buy:
+        names = {node.name: f"{draft.name}-{node.name}" for node in solution.launch}
+        for planned in solution.launch:
             node = maker.make(names[planned.name], planned.pool, planned.offering).node
             await self._client.create(NODES, closed_manifest(node))
-        bought = {pod.metadata.uid: names[node.name] for node in solution.buy for pod in node.pods}
-        wanted = bought | {pod.metadata.uid: node.node for node in solution.existing for pod in node.pods}
-        kept = {uid: node for uid, node in bought.items() if uid in solution.keep}
+        launched = {pod.metadata.uid: names[node.name] for node in solution.launch for pod in node.pods}
+        wanted = launched | {pod.metadata.uid: node.node for node in solution.existing for pod in node.pods}
+        kept = {uid: node for uid, node in launched.items() if uid in solution.keep}
         keeping = self._keeping(self._client)
         await keeping.hand_over(kept, self._pods, list(names.values()))
         missing = await self._wait_for(wanted, kept, keeping)

@@ -30,35 +30,35 @@ def a_lease(renewed: datetime, *, holder: str = "manager-0", seconds: int = 15) 
     return KueueLease(ObjectMeta(LEASE_NAME, "kueue-system", "u"), LeaseSpec(holder, seconds, renew_time=renewed))
 
 
-def heard(leases: KueueLeases, lease: KueueLease, happened: ChangeType = ChangeType.MODIFIED) -> None:
+def observed(leases: KueueLeases, lease: KueueLease, happened: ChangeType = ChangeType.MODIFIED) -> None:
     leases.hear([Change(happened, lease, None)])
 
 
 @pytest.mark.parametrize("skew", [timedelta(0), timedelta(days=-400), timedelta(days=400)])
 def test_what_its_holders_clock_says_does_not_matter(clock: Clock, skew: timedelta) -> None:
     leases = KueueLeases(clock)
-    heard(leases, a_lease(NOON + skew))
+    observed(leases, a_lease(NOON + skew))
     assert leases.held["kueue-system"].heard_at == NOON, "it was renewed just now, for all that we know"
     clock.now += timedelta(seconds=10)
-    heard(leases, a_lease(NOON + skew))
+    observed(leases, a_lease(NOON + skew))
     assert leases.held["kueue-system"].heard_at == NOON, "it was read again, and nobody had renewed it"
-    heard(leases, a_lease(NOON + skew + timedelta(seconds=10)))
+    observed(leases, a_lease(NOON + skew + timedelta(seconds=10)))
     assert leases.held["kueue-system"].heard_at == clock.now
 
 
 def test_one_that_nobody_holds_tells_of_nobody(clock: Clock) -> None:
     leases = KueueLeases(clock)
-    heard(leases, a_lease(NOON))
-    heard(leases, a_lease(NOON, holder=""))
+    observed(leases, a_lease(NOON))
+    observed(leases, a_lease(NOON, holder=""))
     assert not leases.held
-    heard(leases, a_lease(NOON))
-    heard(leases, a_lease(NOON), ChangeType.DELETED)
+    observed(leases, a_lease(NOON))
+    observed(leases, a_lease(NOON), ChangeType.DELETED)
     assert not leases.held
 
 
 def test_it_is_good_for_as_long_as_it_says_and_a_little_more(clock: Clock) -> None:
     leases = KueueLeases(clock)
-    heard(leases, a_lease(NOON, seconds=60))
+    observed(leases, a_lease(NOON, seconds=60))
     assert leases.held["kueue-system"].good_for == timedelta(seconds=62)
-    heard(leases, a_lease(NOON, seconds=0))
+    observed(leases, a_lease(NOON, seconds=0))
     assert leases.held["kueue-system"].good_for == timedelta(seconds=17), "as Kueue writes it"

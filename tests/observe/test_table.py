@@ -23,12 +23,12 @@ def happens(table: Table[Namespace], number: int, name: str, *, is_gone: bool = 
 def test_whoever_looks_only_at_what_has_changed_sees_the_same(history: list[tuple[str, bool]], then: int) -> None:
     table = Table[Namespace]()
     known: dict[tuple[str, str], Namespace] = {}
-    heard = 0
+    observed = 0
     for number, (name, is_gone) in enumerate(history):
         if number == then:
-            known, heard = dict(table), table.heard
+            known, observed = dict(table), table.observed
         happens(table, number, name, is_gone=is_gone)
-    news = table.since(heard)
+    news = table.since(observed)
     assert news is not None
     for key in news:
         known.pop(key, None)

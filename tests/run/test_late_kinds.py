@@ -28,7 +28,7 @@ def test_the_world_is_entered_without_them_and_says_when_they_are_read() -> None
             world,
             [NODES, CLUSTER_QUEUES],
             late=[CLUSTER_QUEUES],
-            heard=lambda: wakes.append(1),
+            observed=lambda: wakes.append(1),
             spare=lambda: None,
         ):
             await wait_until(lambda: "etcdserver" in world.unread().get(CLUSTER_QUEUES, ""))

@@ -89,7 +89,7 @@ def test_whoever_wants_to_know_is_told_after_the_world_was() -> None:
         world, seen = ClusterCache(), list[int]()
         server = QuietServer(nodes=3)
         async with watching(
-            Client(server), world, heard=lambda: seen.append(len(world.nodes)), spare=lambda: None
+            Client(server), world, observed=lambda: seen.append(len(world.nodes)), spare=lambda: None
         ) as informers:
             assert seen == [3]
             assert len(informers) == len(world.listeners())

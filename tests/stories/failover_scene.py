@@ -17,7 +17,7 @@ from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, a_pool
 from growth_lab.scenarios.workloads import STATEFUL_SETS
 from tests.stories.cluster_life import claim, driver
-from tests.stories.shrinking import bought
+from tests.stories.shrinking import launched
 
 MANAGED: Final = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
 # Left to chance: whether Kubernetes calls a node unready before Growth has its proof, and what that does to its pool;
@@ -46,8 +46,8 @@ async def some_nodes(play: Play, count: int, server_type: str = "small") -> list
 
 async def attaching(play: Play, count: int) -> list[str]:
     """Wait for so many nodes of pools, and let them attach volumes; their names."""
-    await play.until(lambda: len(bought(play)) == count == len(_open_nodes(play)), f"{count} nodes are open")
-    names = bought(play)
+    await play.until(lambda: len(launched(play)) == count == len(_open_nodes(play)), f"{count} nodes are open")
+    names = launched(play)
     for name in names:
         await play.change(NODES, name, {"metadata": {"annotations": MANAGED}})
     return names
@@ -119,7 +119,7 @@ def is_out(play: Play, name: str) -> bool:
 
 def out(play: Play) -> list[str]:
     """All nodes that bear the taint."""
-    return [name for name in bought(play) if is_out(play, name)]
+    return [name for name in launched(play) if is_out(play, name)]
 
 
 async def until_out(play: Play, name: str) -> None:
@@ -170,5 +170,5 @@ async def let_go(play: Play, attachment: str) -> None:
 
 
 def _open_nodes(play: Play) -> list[str]:
-    nodes = {name: play.trace.nodes[name] for name in bought(play)}
+    nodes = {name: play.trace.nodes[name] for name in launched(play)}
     return [name for name, node in nodes.items() if node.is_ready and not node.spec.taints]

@@ -9,7 +9,7 @@ from growth.api.offering import POOL
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import a_pool
 from tests.stories.registry import PATIENT
-from tests.stories.shrinking import bought
+from tests.stories.shrinking import launched
 
 MINUTE, HOUR = 60.0, 3600.0
 BIG: Final = {POOL: "big"}
@@ -24,7 +24,7 @@ async def a_fleet(play: Play, count: int) -> list[str]:
         await play.pod(f"app-{number}", cpu="1500m", nodeSelector={POOL: "default"}, tolerations=PATIENT)
     await asyncio.sleep(20 * MINUTE)
     names = [play.trace.pods[f"app-{number}"].node_name for number in range(count)]
-    assert sorted(names) == bought(play)
+    assert sorted(names) == launched(play)
     return names
 
 

@@ -159,11 +159,11 @@ async def growth_is_stopped_right_after_a_purchase(play: Play) -> None:
             await play.pod("app", cpu="1500m", nodeSelector={})
             await play.until(play.pod_is("app"), "the pod runs, which cannot be")
     assert phases(play) == ["Pending"]
-    (bought,) = await machines(play)
+    (launched,) = await machines(play)
     async with growing(play):
         await play.until(play.pod_is("app"), "the pod runs")
         await play.until(lambda: phases(play) == ["Ready"], "the request is Ready")
-        assert await machines(play) == [bought] == [one.metadata.name for one in requests(play)]
+        assert await machines(play) == [launched] == [one.metadata.name for one in requests(play)]
 
 
 @STORIES.story(ignores="refused", unless_stopped="a machine whose node came meanwhile needs no request")

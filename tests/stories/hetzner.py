@@ -219,8 +219,8 @@ async def a_node_that_is_smaller_than_estimated_is_bought_once(play: Play) -> No
         for name in ("first", "second"):
             await play.pod(name, **needing(memory="3500Mi"))
             await play.until(play.pod_is(name), f"the {name} pod runs")
-        bought = sorted(server.labels["growth.dev/offering"] for server in project.sandbox.servers())
-        assert bought == ["hetzner-cx23-fsn1", "hetzner-cx33-fsn1", "hetzner-cx33-fsn1"]
+        launched = sorted(server.labels["growth.dev/offering"] for server in project.sandbox.servers())
+        assert launched == ["hetzner-cx23-fsn1", "hetzner-cx33-fsn1", "hetzner-cx33-fsn1"]
 
 
 @STORIES.story(ignores=f"{CHANCE},refused")

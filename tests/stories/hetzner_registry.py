@@ -27,7 +27,7 @@ from tests.stories.registry import (
     some_time,
     until_pool,
 )
-from tests.stories.shrinking import bought, removals
+from tests.stories.shrinking import launched, removals
 
 STORIES = Stories("hetzner registry", alone=True)
 # As in the stories of the registry on other machines; and whether a status is written between two things that happen at
@@ -47,7 +47,7 @@ async def a_server_that_never_joins_is_given_back(play: Play) -> None:
         await until_all_run(play, 1)
         await play.until(lambda: not removals(play) and len(project.names) == 1, "the first server is gone")
         assert servers_by_location(project) == {"nbg1": 1}
-        assert project.names == bought(play)
+        assert project.names == launched(play)
 
 
 @STORIES.story(ignores=CHANCE, unless_stopped="it counts the lives of Growth")
@@ -69,7 +69,7 @@ async def a_server_that_is_coming_is_counted_and_bought_once(play: Play) -> None
             project.sandbox.clear_faults()
             await play.until(lambda: runs(play, "app", "late"), "both pods run on it")
             await until_pool(play, lambda said: count_of(said).ready == 1, "it is ready")
-        assert project.names == bought(play)
+        assert project.names == launched(play)
 
 
 @STORIES.story(ignores=CHANCE, unless_stopped=TAKEN_ALONG)
@@ -143,7 +143,7 @@ async def a_server_that_is_off_for_long_goes_and_one_that_runs_stays(play: Play)
         await play.until(lambda: "off" not in play.trace.pods, "who cannot run any more is let go")
         project.sandbox.clear_faults()
         await play.ready(busy)
-        assert project.names == bought(play) == [busy]
+        assert project.names == launched(play) == [busy]
         assert runs(play, "busy")
 
 
@@ -156,7 +156,7 @@ async def somebody_deletes_a_server_behind_our_back(play: Play) -> None:
         project.ask("DELETE", f"/servers/{number_of(project, lost)}")
         await play.until(lambda: lost not in play.trace.nodes and not removals(play), "its node is gone")
         await play.until(lambda: "lost" not in play.trace.pods, "its pod is gone, too")
-        assert project.names == bought(play) == [kept]
+        assert project.names == launched(play) == [kept]
         assert runs(play, "kept")
 
 

@@ -27,7 +27,7 @@ from tests.stories.memory_scene import (
     until_remembered,
     until_saved,
 )
-from tests.stories.shrinking import bought
+from tests.stories.shrinking import launched
 
 STORIES = Stories("memory", alone=True)
 TIER: Final = "example.com/tier"
@@ -45,7 +45,7 @@ async def a_node_of_ours_is_not_opened_before_its_memory_is_back(play: Play) -> 
     async with growing(play, settings=SETTLED):
         await a_pool(play, serverTypes=ONE, labels={TIER: "one"})
         await play.until(lambda: _open_nodes(play) and not requests(play), "a node is open")
-        (name,) = bought(play)
+        (name,) = launched(play)
         await label(play, name, {RACK: "r7", TIER: "two"})
         await until_saved(play, name, {RACK: "r7", TIER: "two"})
         first = play.trace.nodes[name].metadata.uid
@@ -73,7 +73,7 @@ async def one_successor_takes_over_what_a_node_was(play: Play) -> None:
             spec = {"pool": "default", "targetOffering": "kwok-small-fsn1", "replaces": play.full("old")}
             await play.create(NODE_REQUESTS, {"metadata": {"name": name}, "spec": spec})
         await play.until(lambda: len(_open_nodes(play)) == 2, "both nodes are open")
-        teams = {name: (await labels_of(play, name)).get(TEAM) for name in bought(play)}
+        teams = {name: (await labels_of(play, name)).get(TEAM) for name in launched(play)}
         assert sorted(teams.values(), key=str) == [None, "blue"]
         memory = await memory_of(play, "old")
         assert memory is not None
@@ -81,7 +81,7 @@ async def one_successor_takes_over_what_a_node_was(play: Play) -> None:
 
 
 def _open_nodes(play: Play) -> list[str]:
-    nodes = {name: play.trace.nodes[name] for name in bought(play)}
+    nodes = {name: play.trace.nodes[name] for name in launched(play)}
     return [name for name, node in nodes.items() if not any(taint.key == STARTING for taint in node.spec.taints)]
 
 

@@ -18,7 +18,7 @@ from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, unti
 from growth_lab.scenarios.scenario import Stories
 from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.stories.growing_nodes import machines, where_small
-from tests.stories.shrinking import SOON, TAINTED, bought, marked, removals
+from tests.stories.shrinking import SOON, TAINTED, launched, marked, removals
 
 STORIES = Stories("moving", alone=True)
 ACT = {"mode": "act", "minNodeAge": "2s", "maxUnavailable": 3}
@@ -52,13 +52,13 @@ def is_done(play: Play) -> bool:
 
 def offerings(play: Play, pool: str = "") -> list[str]:
     """The types of the nodes of pools, or of one."""
-    labels = [play.trace.nodes[name].metadata.labels for name in bought(play)]
+    labels = [play.trace.nodes[name].metadata.labels for name in launched(play)]
     return sorted(one[INSTANCE_TYPE] for one in labels if pool in ("", one[POOL]))
 
 
 def are_open(play: Play, count: int) -> bool:
     """Whether so many nodes of pools take pods."""
-    nodes = [play.trace.nodes[name] for name in bought(play)]
+    nodes = [play.trace.nodes[name] for name in launched(play)]
     return [node.is_ready and not node.spec.taints for node in nodes] == [True] * count
 
 
@@ -111,7 +111,7 @@ async def until_only(play: Play, *types: str) -> None:
     """Wait until exactly these nodes are left, and no machine beside theirs."""
     await play.until(lambda: offerings(play) == [*types], f"{', '.join(types)} are left")
     await play.until(lambda: not removals(play), "nothing is left of the others")
-    assert await machines(play) == bought(play)
+    assert await machines(play) == launched(play)
     assert not marked(play)
 
 
@@ -138,7 +138,7 @@ async def pods_fold_into_the_room_there_is(play: Play) -> None:
         await play.until(lambda: are_open(play, 2), "two nodes are kept ready")
         await a_deployment(play, "web", 2, "800m")
         await play.until(lambda: len({pod.node_name for pod in play.running("web")}) == 2, "one works on each")
-        play.always(lambda: len(bought(play)) <= 2, "that nothing is bought")
+        play.always(lambda: len(launched(play)) <= 2, "that nothing is bought")
         await play.change(NODE_POOLS, "default", {"spec": {"serverTypes": [{"name": "small"}]}})
         await play.until(lambda: is_done(play), "one of them is moved")
         await until_only(play, "small")
@@ -185,7 +185,7 @@ async def a_move_is_undone_when_a_budget_lets_nobody_go(play: Play) -> None:
         await a_pool(play, scaleDown=SOON, disruption=ACT)
         await a_deployment(play, "web", 1, "1500m")
         await play.until(lambda: len(play.running("web")) == 1, "the pod runs")
-        (name,) = bought(play)
+        (name,) = launched(play)
         growth.set_catalogue(CATALOGUE)
         await play.until(lambda: moves(play), "a move is decided")
         play.always(lambda: len(play.running("web")) == 1, "that the pod runs")
@@ -204,7 +204,7 @@ async def a_move_is_undone_for_somebody_who_finds_no_place(play: Play) -> None:
         # So patient is the move with somebody who may take so long to end.
         await a_deployment(play, "web", 1, "1500m", grace_seconds=60)
         await play.until(lambda: len(play.running("web")) == 1, "the pod runs")
-        (name,) = bought(play)
+        (name,) = launched(play)
         growth.set_catalogue(only("small"))
         await play.until(lambda: moves(play), "a move is decided")
         await a_budget(play, "web", 0)
@@ -225,7 +225,7 @@ async def a_move_is_undone_when_its_machine_never_works(play: Play) -> None:
         await a_pool(play, types="small large", scaleDown=SOON, disruption=ACT)
         await a_deployment(play, "web", 1, "1500m")
         await play.until(lambda: len(play.running("web")) == 1, "the pod runs")
-        (name,) = bought(play)
+        (name,) = launched(play)
         play.always(lambda: name not in marked(play), "that the node is not touched")
         growth.set_catalogue(where_small("neverReady"))
         await play.until(lambda: "Undone" in moves(play).values(), "a move is undone")
@@ -292,7 +292,7 @@ async def while_more_and_more_is_wanted_there_is_room_for_those_who_follow(play:
         await play.until(lambda: len(play.running("web")) == 7, "they have come")
         assert offerings(play) == ["large", "small", "small"]
         await until_told(play, "default", ROOM_KEPT)
-        await play.until_found(lambda: says_why(play, bought(play)), "it is told why they stay")
+        await play.until_found(lambda: says_why(play, launched(play)), "it is told why they stay")
         assert not moves(play)
 
 

@@ -10,7 +10,7 @@ from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, a_pool, growing, until_told
 from growth_lab.scenarios.scenario import Stories
 from tests.stories.moving import ACT, a_budget, a_deployment, is_done, moves, offerings, until_only
-from tests.stories.shrinking import SOON, TAINTED, bought, marked
+from tests.stories.shrinking import SOON, TAINTED, launched, marked
 
 STORIES = Stories("moving reasons", alone=True)
 
@@ -24,7 +24,7 @@ def reasons(play: Play) -> set[str]:
 
 def teams(play: Play) -> list[str]:
     """A label of the nodes of pools."""
-    return sorted(play.trace.nodes[name].metadata.labels.get("team", "") for name in bought(play))
+    return sorted(play.trace.nodes[name].metadata.labels.get("team", "") for name in launched(play))
 
 
 @STORIES.story(is_first=True, any_node=True)
@@ -35,7 +35,7 @@ async def a_node_that_a_person_wants_to_go_is_replaced_although_its_pool_is_off(
         await a_pool(play, types="small", scaleDown=SOON, disruption={"mode": "off"})
         await a_deployment(play, "web", 1, "1500m")
         await play.until(lambda: len(play.running("web")) == 1, "the pod runs")
-        (old,) = bought(play)
+        (old,) = launched(play)
         await a_budget(play, "web", 0)
         await play.change(NODES, old, {"metadata": {"annotations": {DRAIN: "its disk is slow"}}})
         await until_told(play, old, "NotEmptied")
@@ -43,7 +43,7 @@ async def a_node_that_a_person_wants_to_go_is_replaced_although_its_pool_is_off(
         await play.change(POD_DISRUPTION_BUDGETS, "web", {"spec": {"maxUnavailable": 1}})
         await play.until(lambda: is_done(play), "it is moved")
         await until_only(play, "small")
-        assert (reasons(play), old in bought(play)) == ({"Requested"}, False)
+        assert (reasons(play), old in launched(play)) == ({"Requested"}, False)
 
 
 @STORIES.story(any_node=True)
@@ -72,13 +72,13 @@ async def a_node_that_is_too_old_is_replaced(play: Play) -> None:
         await a_pool(play, types="small", scaleDown=SOON, disruption=ACT)
         await a_deployment(play, "web", 1, "1500m")
         await play.until(lambda: len(play.running("web")) == 1, "the pod runs")
-        (old,) = bought(play)
+        (old,) = launched(play)
         await play.change(NODE_POOLS, "default", {"spec": {"disruption": {"expireAfter": "3s"}}})
         await play.until(lambda: moves(play), "a move is decided")
         await play.change(NODE_POOLS, "default", {"spec": {"disruption": {"expireAfter": "24h"}}})
         await play.until(lambda: is_done(play), "it is moved")
         await until_only(play, "small")
-        assert (reasons(play), old in bought(play)) == ({"Expired"}, False)
+        assert (reasons(play), old in launched(play)) == ({"Expired"}, False)
 
 
 @STORIES.story(ignores="refused", any_node=True)
@@ -109,7 +109,7 @@ async def a_node_that_is_too_old_is_emptied_as_a_budget_allows(play: Play) -> No
         # So patient is the move with somebody who may take so long to end.
         await a_deployment(play, "web", 2, "800m", grace_seconds=60)
         await play.until(lambda: len(play.running("web")) == 2, "both pods run")
-        (old,) = bought(play)
+        (old,) = launched(play)
         await a_budget(play, "web", 1)
         play.always(lambda: play.running("web"), "that one of them runs")
         await play.change(NODE_POOLS, "default", {"spec": {"disruption": {"expireAfter": "3s"}}})
@@ -123,4 +123,4 @@ async def a_node_that_is_too_old_is_emptied_as_a_budget_allows(play: Play) -> No
         await play.until(lambda: is_done(play), "it is moved")
         await until_only(play, "small")
         await play.until(lambda: len(play.running("web")) == 2, "both pods run")
-        assert (reasons(play), old in bought(play)) == ({"Expired"}, False)
+        assert (reasons(play), old in launched(play)) == ({"Expired"}, False)

@@ -20,7 +20,7 @@ from growth_lab.scenarios.replica import QUICK, a_pool, growing, until_told
 from growth_lab.scenarios.scenario import Stories
 from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.stories.growing_nodes import HASTY, machines, offerings, phases, requests, runs, where_small
-from tests.stories.shrinking import bought, marked, removals
+from tests.stories.shrinking import launched, marked, removals
 
 STORIES = Stories("registry", alone=True)
 
@@ -63,9 +63,9 @@ async def a_machine_that_is_coming_is_bought_once(play: Play) -> None:
         await until_pool(play, lambda said: count_of(said).coming == 1, "a machine is coming (UC1)")
     async with growing(play, catalogue=slow) as growth:
         await play.pod("late", cpu="800m", nodeSelector={})
-        await play.until(lambda: bought(play), "its node has registered")
+        await play.until(lambda: launched(play), "its node has registered")
         await until_pool(play, lambda said: count_of(said).starting == 1, "its node is booting (UC2)")
-        (name,) = bought(play)
+        (name,) = launched(play)
         assert not play.trace.nodes[name].is_ready
         await growth.hurt(name, "")
         await play.until(lambda: runs(play, "app", "late"), "both pods run on it")
@@ -95,8 +95,8 @@ async def what_failed_to_start_is_given_up_and_not_launched_until_a_probe_works(
         await play.pod("fourth", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("fourth"), "the fourth runs")
         await play.until(lambda: not removals(play), "the machine that failed is gone")
-    assert [bought_as(play, name) for name in ("first", "second")] == [DEAR, DEAR]
-    assert CHEAP in {bought_as(play, name) for name in ("third", "fourth")}
+    assert [launched_as(play, name) for name in ("first", "second")] == [DEAR, DEAR]
+    assert CHEAP in {launched_as(play, name) for name in ("third", "fourth")}
 
 
 @STORIES.story(ignores=CHANCE)
@@ -135,8 +135,8 @@ async def machines_that_never_register_go_one_by_one(play: Play) -> None:
         await play.until(lambda: runs(play, "app-0", "app-1", "app-2"), "the three pods run")
         await play.until(lambda: len(gone) == 3 and not removals(play), "all three have gone")
         assert gone == sorted(ages, key=lambda name: (ages[name], name))
-        assert await machines(play) == bought(play)
-    assert {bought_as(play, f"app-{number}") for number in range(3)} == {DEAR}
+        assert await machines(play) == launched(play)
+    assert {launched_as(play, f"app-{number}") for number in range(3)} == {DEAR}
 
 
 @STORIES.story(ignores=CHANCE)
@@ -167,8 +167,8 @@ async def nodes_that_are_unready_for_long(play: Play) -> None:
         await play.until(lambda: elsewhere(play, "web", lost), "the Deployment's pod runs elsewhere")
         await play.until(lambda: "off-pod" not in play.trace.pods, "who cannot run any more is let go")
         await play.until(lambda: not removals(play), "nothing is left of the three")
-        assert {busy, back} == {name for name in bought(play) if in_pool(play, name) == "default"}
-        assert await machines(play) == bought(play)
+        assert {busy, back} == {name for name in launched(play) if in_pool(play, name) == "default"}
+        assert await machines(play) == launched(play)
         assert runs(play, "back-pod")
         assert "busy-pod" in play.trace.pods
 
@@ -183,7 +183,7 @@ async def a_node_that_is_being_removed_is_not_unready(play: Play) -> None:
         await a_pool(play, types="small", scaleDown={**SCALE_DOWN, "emptyAfter": "1s"})
         await play.pod("early", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("early"), "the pod runs")
-        (name,) = bought(play)
+        (name,) = launched(play)
         await growth.hurt(name, "deleteFails")
         await play.delete(PODS, "early", grace_seconds=0)
         await play.until(lambda: removals(play), "its removal is asked for")
@@ -210,7 +210,7 @@ async def most_nodes_fall_silent_and_everything_halts(play: Play) -> None:
         silent = await small_nodes(play, 4)
         await play.pod("spare", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("spare"), "a fifth node is there")
-        before = bought(play)
+        before = launched(play)
         await play.delete(PODS, "spare", grace_seconds=0)
         await play.until(lambda: marked(play), "the node that nobody needs is marked")
         for name in silent:
@@ -220,7 +220,7 @@ async def most_nodes_fall_silent_and_everything_halts(play: Play) -> None:
         await play.until(lambda: not marked(play), "the mark is taken off")
         await play.pod("new", cpu="3500m", nodeSelector={})
         await some_time(play, "10s")
-        assert (bought(play), len(asked_for(play))) == (before, 5)
+        assert (launched(play), len(asked_for(play))) == (before, 5)
         for name in silent:
             await growth.hurt(name, "")
         await play.ready(*silent)
@@ -228,8 +228,8 @@ async def most_nodes_fall_silent_and_everything_halts(play: Play) -> None:
         await play.until(lambda: healthy(play) == "Healthy", "the pool is healthy")
         said = await cluster_status(play)
         assert (said.is_healthy, said.is_halted, said.healthy_since is not None) == (True, False, True)
-        assert len(bought(play)) == 6
-        assert set(before) < set(bought(play))
+        assert len(launched(play)) == 6
+        assert set(before) < set(launched(play))
 
 
 @STORIES.story(ignores=CHANCE)
@@ -311,7 +311,7 @@ def in_pool(play: Play, name: str) -> str:
     return play.trace.nodes[name].metadata.labels[POOL]
 
 
-def bought_as(play: Play, pod: str) -> str:
+def launched_as(play: Play, pod: str) -> str:
     """What the machine is that a pod runs on."""
     return play.trace.nodes[play.trace.pods[pod].node_name].metadata.labels[OFFERING]
 

@@ -33,14 +33,14 @@ LATER = {**SOON, "emptyAfter": "8s"}
 ANYWHERE = [{"operator": "Exists"}]
 
 
-def bought(play: Play) -> list[str]:
+def launched(play: Play) -> list[str]:
     """Nodes of pools, by name."""
     return sorted(name for name, node in play.trace.nodes.items() if POOL in node.metadata.labels)
 
 
 def marked(play: Play) -> list[str]:
     """Of these, the ones that are to go."""
-    return [name for name in bought(play) if is_tainted(play.trace.nodes[name])]
+    return [name for name in launched(play) if is_tainted(play.trace.nodes[name])]
 
 
 def removals(play: Play) -> dict[str, str]:
@@ -63,11 +63,11 @@ async def a_node_that_nobody_needs_goes(play: Play) -> None:
         await a_pool(play, scaleDown=SOON)
         await play.pod("app", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("app"), "the pod runs")
-        (name,) = bought(play)
+        (name,) = launched(play)
         await play.delete(PODS, "app", grace_seconds=0)
         await play.until(lambda: is_tainted(play.trace.nodes[name]), "the node is marked")
         await play.until(lambda: removals(play), "its removal is asked for")
-        await play.until(lambda: not bought(play), "the node is gone")
+        await play.until(lambda: not launched(play), "the node is gone")
         await play.until(lambda: not removals(play), "nothing is left of it")
         assert await machines(play) == []
 
@@ -81,7 +81,7 @@ async def a_pod_that_tolerates_everything_slips_in_and_the_node_stays(play: Play
         await a_pool(play, scaleDown=LATER)
         await play.pod("app", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("app"), "the pod runs")
-        (name,) = bought(play)
+        (name,) = launched(play)
         await play.delete(PODS, "app", grace_seconds=0)
         await play.until(lambda: marked(play), "the node is marked")
         await play.pod("daring", nodeSelector={POOL: "default"}, tolerations=ANYWHERE)
@@ -95,11 +95,11 @@ async def demand_that_fits_takes_a_marked_node_back(play: Play) -> None:
     """A node that is to go is free room: who needs that gets it back at once, and nothing is bought."""
     await play.node("other", taints=TAINTED)
     async with growing(play):
-        play.always(lambda: len(bought(play)) <= 1, "that no second machine is bought")
+        play.always(lambda: len(launched(play)) <= 1, "that no second machine is bought")
         await a_pool(play, scaleDown=LATER)
         await play.pod("early", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("early"), "the pod runs")
-        (name,) = bought(play)
+        (name,) = launched(play)
         await play.delete(PODS, "early", grace_seconds=0)
         await play.until(lambda: marked(play), "the node is marked")
         await play.pod("late", cpu="1200m", nodeSelector={})
@@ -118,11 +118,11 @@ async def what_a_pool_keeps_ready_stays(play: Play) -> None:
         await play.pod("app-0", cpu="1500m", nodeSelector={})
         await play.pod("app-1", cpu="1500m", nodeSelector={})
         await play.until(lambda: runs(play, "app-0", "app-1"), "both pods run")
-        play.always(lambda: len(bought(play)) > len(marked(play)), "that a node is ready for whoever comes")
+        play.always(lambda: len(launched(play)) > len(marked(play)), "that a node is ready for whoever comes")
         for name in ("app-0", "app-1"):
             await play.delete(PODS, name, grace_seconds=0)
-        await play.until(lambda: len(bought(play)) == 1 and not removals(play), "one of the two is gone")
-        assert await machines(play) == bought(play)
+        await play.until(lambda: len(launched(play)) == 1 and not removals(play), "one of the two is gone")
+        assert await machines(play) == launched(play)
 
 
 @STORIES.story(ignores="refused")
@@ -133,16 +133,16 @@ async def what_must_not_be_disturbed_stays_until_that_is_over(play: Play) -> Non
         await a_pool(play, types="small", scaleDown=SOON)
         await play.pod("app-0", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("app-0"), "the first pod runs")
-        (kept,) = bought(play)
+        (kept,) = launched(play)
         await play.change(NODES, kept, {"metadata": {"annotations": {"growth.dev/do-not-disrupt": "true"}}})
         await play.pod("app-1", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("app-1"), "the second pod runs")
         for name in ("app-0", "app-1"):
             await play.delete(PODS, name, grace_seconds=0)
-        await play.until(lambda: bought(play) == [kept], "the other node is gone")
+        await play.until(lambda: launched(play) == [kept], "the other node is gone")
         assert not marked(play)
         await play.change(NODES, kept, {"metadata": {"annotations": {"growth.dev/do-not-disrupt": None}}})
-        await play.until(lambda: not bought(play), "so is this one")
+        await play.until(lambda: not launched(play), "so is this one")
 
 
 @STORIES.story(ignores="refused")
@@ -154,7 +154,7 @@ async def a_machine_that_cannot_be_deleted_waits_for_a_person(play: Play) -> Non
         await a_pool(play, scaleDown=SOON)
         await play.pod("app", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("app"), "the pod runs")
-        (name,) = bought(play)
+        (name,) = launched(play)
         await growth.hurt(name, "deleteFails")
         await play.delete(PODS, "app", grace_seconds=0)
         await play.until(lambda: removals(play) == {name: "RemovalFailed"}, "the removal has failed")
@@ -164,7 +164,7 @@ async def a_machine_that_cannot_be_deleted_waits_for_a_person(play: Play) -> Non
         assert marked(play) == [name]
         await growth.hurt(name, "")
         await play.change(NODE_REMOVAL_REQUESTS, name, {"metadata": {"annotations": {RETRY: "mended"}}})
-        await play.until(lambda: not bought(play), "the node is gone")
+        await play.until(lambda: not launched(play), "the node is gone")
         await play.until(lambda: not removals(play), "nothing is left of it")
         assert await machines(play) == []
 
@@ -177,14 +177,14 @@ async def a_pool_is_drained_as_budgets_allow(play: Play) -> None:
         await a_pool(play, "going", types="small", scaleDown=SOON, disruption={"maxUnavailable": "100%"})
         await budgeted(play, "web", pool="going", replicas=2)
         await play.until(lambda: len(play.running("web")) == 2, "both pods run")
-        await play.until(lambda: len(bought(play)) == 2, "on nodes of their own")
+        await play.until(lambda: len(launched(play)) == 2, "on nodes of their own")
         await play.node("home", labels={POOL: "going"})
         await play.ready("home")
         play.always(lambda: len(play.running("web")) >= 1, "that one of them runs")
         await play.delete(NODE_POOLS, "going")
         await play.until(lambda: all(play.node_of(pod) == "home" for pod in play.running("web")), "all have moved")
         await play.until(lambda: "going" not in play.trace.objects[NODE_POOLS], "the pool is gone")
-        assert bought(play) == ["home"]
+        assert launched(play) == ["home"]
         assert await machines(play) == []
 
 
@@ -202,8 +202,8 @@ async def an_orphaned_pool_leaves_everything_as_it_is(play: Play) -> None:
         await play.delete(NODE_POOLS, "default")
         await play.until(lambda: not play.trace.objects[NODE_POOLS], "the pool is gone")
         assert not marked(play)
-        assert await machines(play) == bought(play)
-        assert (len(bought(play)), play.pod_is("app-1")(), removals(play)) == (2, True, {})
+        assert await machines(play) == launched(play)
+        assert (len(launched(play)), play.pod_is("app-1")(), removals(play)) == (2, True, {})
 
 
 # The machine's id is in the reason.
@@ -234,7 +234,7 @@ async def a_volume_is_detached_before_its_node_goes(play: Play) -> None:
         await a_pool(play, types="small", scaleDown=SOON)
         await play.pod("first", cpu="500m", nodeSelector={})
         await play.until(play.pod_is("first"), "the first pod runs")
-        (name,) = bought(play)
+        (name,) = launched(play)
         managed = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
         await play.change(NODES, name, {"metadata": {"annotations": managed}})
         disk = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
@@ -246,7 +246,7 @@ async def a_volume_is_detached_before_its_node_goes(play: Play) -> None:
         await play.change(NODES, name, {"status": {"volumesInUse": in_use}}, subresource="status")
         for pod in ("first", "db"):
             await play.delete(PODS, pod, grace_seconds=0)
-        await play.until(lambda: not bought(play), "the node is gone")
+        await play.until(lambda: not launched(play), "the node is gone")
         await play.until(lambda: not removals(play), "nothing is left of it")
         steps = ("Removal.* Deprovisioning", "out-of-service", "VolumeAttachment.* gone", "Node .* gone")
         assert happened(play, *steps) == list(steps)

@@ -27,7 +27,7 @@ from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.fleet import BIG, MINUTE, a_fleet, empty
 from tests.stories.growing_nodes import requests
 from tests.stories.registry import TAINTED, asked_for
-from tests.stories.shrinking import bought, removals
+from tests.stories.shrinking import launched, removals
 from tests.stories.test_quiet_night import DEFAULTS
 
 pytestmark = pytest.mark.long
@@ -46,7 +46,7 @@ def test_nodes_that_flap_are_neither_removed_nor_replaced() -> None:
         names = await a_fleet(play, NODES)
         flapping, steady = names[:3], names[3:]
         await empty(play, [*flapping[:2], *steady[:3]])
-        play.always(lambda: {*flapping, *steady[3:]} <= {*bought(play)}, "that nobody else goes")
+        play.always(lambda: {*flapping, *steady[3:]} <= {*launched(play)}, "that nobody else goes")
         play.always(lambda: not marked_of(play, flapping), "that none of those that flap is marked")
         async with flapping_as(play, growth, flapping, MOSTLY_THERE):
             await asyncio.sleep(25 * MINUTE)
@@ -54,7 +54,7 @@ def test_nodes_that_flap_are_neither_removed_nor_replaced() -> None:
             await asyncio.sleep(15 * MINUTE)
         assert play.pod_is("late")()
         assert len(asked_for(play)) == NODES + 1
-        assert {*names} - {*bought(play)} == {*steady[:3]}
+        assert {*names} - {*launched(play)} == {*steady[:3]}
         assert not {"ClusterUnhealthy", "PoolUnhealthy"} & {one.what for one in play.trace.seen}
 
     told(tell)
@@ -74,14 +74,14 @@ def test_a_cluster_that_flaps_as_a_whole_is_left_alone_until_it_is_quiet() -> No
                 assert (await cluster_status(play)).is_halted
         play.check()
         play.end_promises()
-        assert {*names} == {*bought(play)}
+        assert {*names} == {*launched(play)}
         await asyncio.sleep(MINUTE)
         assert play.pod_is("late")()
         assert len(asked_for(play)) == NODES + 1
         assert not marked_of(play, names[5:])
-        assert {*names} < {*bought(play)}, "who was empty has all of its time again"
+        assert {*names} < {*launched(play)}, "who was empty has all of its time again"
         await asyncio.sleep(15 * MINUTE)
-        assert {*names} - {*bought(play)} == {*names[:5]}
+        assert {*names} - {*launched(play)} == {*names[:5]}
 
     told(tell)
 
@@ -104,12 +104,12 @@ async def flapping_as(
     """As long as this lasts, each of these falls silent and comes back, again and again; after it all are there."""
     clock = asyncio.get_running_loop().time
     began_at, before = clock(), len(play.trace.seen)
-    (heard, silent) = how
+    (observed, silent) = how
 
     async def flap(name: str) -> None:
         chance = random.Random(name)  # noqa: S311 - a drawn story
         while True:
-            await asyncio.sleep(chance.uniform(*heard))
+            await asyncio.sleep(chance.uniform(*observed))
             await growth.hurt(name, "neverReady")
             await asyncio.sleep(chance.uniform(*silent))
             await growth.hurt(name, "")

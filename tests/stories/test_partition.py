@@ -21,7 +21,7 @@ from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.fleet import BIG, HOUR, MINUTE, a_fleet, empty
 from tests.stories.growing_nodes import requests, runs
 from tests.stories.registry import TAINTED
-from tests.stories.shrinking import bought, marked
+from tests.stories.shrinking import launched, marked
 from tests.stories.test_quiet_night import DEFAULTS
 
 pytestmark = pytest.mark.long
@@ -122,10 +122,10 @@ async def _a_partition(play: Play, growth: Growth, theatre: Theatre, restart: st
     await asyncio.sleep(MINUTE / 2)
     assert runs(play, "coming"), "the machine that was coming all the time has all of its time again"
     assert (await cluster_status(play)).healthy_since == said.healthy_since
-    assert {*names} < {*bought(play)}
+    assert {*names} < {*launched(play)}
 
     await asyncio.sleep(HOUR / 2)
-    assert {*names} - {*bought(play)} == idle, "who was empty goes, and nobody else"
+    assert {*names} - {*launched(play)} == idle, "who was empty goes, and nobody else"
     given_back = [at for at, point, _ in theatre.deeds if point == EffectPoint.DELETE_MACHINE]
     assert len(given_back) == len(idle)
     assert min(given_back) >= said.healthy_since + EMPTY_AFTER
@@ -146,4 +146,4 @@ async def _is_halted(play: Play) -> None:
     said = await cluster_status(play)
     assert (said.is_halted, said.unready) == (True, SILENT)
     assert marked(play) == []
-    assert len(bought(play)) == NODES
+    assert len(launched(play)) == NODES

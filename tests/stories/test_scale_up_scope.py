@@ -13,7 +13,7 @@ from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, a_pool, growing
 from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.registry import TAINTED
-from tests.stories.shrinking import bought
+from tests.stories.shrinking import launched
 
 EMPTY_AFTER: Final = timedelta(minutes=5)
 DELAY: Final = timedelta(minutes=10)
@@ -32,7 +32,7 @@ def test_scale_up_of_another_pool_delays_a_removal_in_scope_cluster_only(scope: 
                 await a_pool(play, name, types="small", scaleDown=SCALE_DOWN)
             await play.pod("early", cpu="1500m", nodeSelector={})
             await play.until(play.pod_is("early"), "the first pod runs")
-            (node,) = bought(play)
+            (node,) = launched(play)
             await asyncio.sleep(DELAY.total_seconds())
             await play.delete(PODS, "early", grace_seconds=0)
             await asyncio.sleep((EMPTY_AFTER - timedelta(minutes=1)).total_seconds())

@@ -82,7 +82,7 @@ class Journey:
         return takeovers
 
     async def _set_up(self, growth: GrowthProcess) -> None:
-        await self._scene.buy(NODES_KEPT, growth)
+        await self._scene.launch(NODES_KEPT, growth)
         await self._scene.add_databases([DATABASE], growth)
         await self._scene.cluster.admin.create(DEPLOYMENTS, _web(), NAMESPACE)
         node = self._scenarios.home().node

@@ -86,7 +86,7 @@ FAILOVER_MUTANTS: Final = (
     _mutant("two answers are enough", "evidence", {"evidence.READINGS": 2}),
     _mutant("one answer is enough", "evidence", {"evidence.NodeCase.is_proven": _once}),
     _mutant("an answer is never too old", "evidence", {"evidence.NodeCase.is_fresh": _old_is_fine}),
-    _mutant("a renewed Lease does not begin the proof anew", "evidence", {"evidence.NodeCase.heard": _unimpressed}),
+    _mutant("a renewed Lease does not begin the proof anew", "evidence", {"evidence.NodeCase.observed": _unimpressed}),
     _mutant("an answer to the contrary does not, either", "evidence", {"evidence.PowerAnswers.after": _adds_up}),
     _mutant(
         "a machine is known by its name", "another_machine", {"machine_lookup.MachineLookup.place": _place_by_name}

@@ -10,12 +10,12 @@ class Mistakes(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
-        self.heard: list[str] = []
+        self.observed: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
         """Note it."""
         why = f": {record.exc_info[1]!r}" if record.exc_info else ""
-        self.heard.append(f"Growth made a mistake: {record.getMessage()}{why}")
+        self.observed.append(f"Growth made a mistake: {record.getMessage()}{why}")
 
     @contextmanager
     def listening(self) -> Generator[None]:

@@ -89,8 +89,8 @@ def _all_at_once(draft: WorkloadDraft) -> list[Any]:
 _ACTIONS: Final = WorkloadDraft.actions
 
 
-def _some_may_be_asked_for(sold: OfferingInCatalog) -> bool:
-    return sold.access is not Availability.CLOSED and sold.offering.stock != 0
+def _some_may_be_asked_for(offered: OfferingInCatalog) -> bool:
+    return offered.access is not Availability.CLOSED and offered.offering.stock != 0
 
 
 def _has_no_node(scene: QueueContext, workload: Workload) -> bool:

@@ -32,8 +32,8 @@ async def at_work(criminal: Criminal, *nodes: str, max_unavailable: int = 1) -> 
 
 async def move(criminal: Criminal, name: str, *nodes: str, buys: str = "", phase: str = "Buying") -> None:
     """A move, brought into a phase."""
-    bought = [{"name": buys, "pool": "default", "offering": "kwok-small-fsn1"}] if buys else []
-    body = {"metadata": {"name": name}, "spec": {"reason": "Cheaper", "nodes": nodes, "buys": bought}}
+    launched = [{"name": buys, "pool": "default", "offering": "kwok-small-fsn1"}] if buys else []
+    body = {"metadata": {"name": name}, "spec": {"reason": "Cheaper", "nodes": nodes, "buys": launched}}
     await criminal.client.create(NODE_MOVES, body)
     if phase != "Buying":
         await into(criminal, name, phase)

@@ -48,11 +48,11 @@ def test_every_right_to_write_is_a_point_and_every_point_has_its_right() -> None
         ]
         # The provider kwok buys, fences and gives back in Growth's name; everything else it does by itself.
         is_kwok = role["metadata"]["name"] == "growth-kwok"
-        bought = {"create configmaps", "patch configmaps", "delete configmaps"}
+        launched = {"create configmaps", "patch configmaps", "delete configmaps"}
         named |= {f"kwok: {one}" for one in rights if is_kwok and one != "create configmaps"}
         # Beside that, Growth has one ConfigMap of its own.
         what = MEMORY.get(role["metadata"].get("namespace", ""), "growth-status")
         ours = [one.replace("configmaps", what) for one in rights]
-        named |= {one for one in rights if one in bought} if is_kwok else {*ours}
+        named |= {one for one in rights if one in launched} if is_kwok else {*ours}
     named = {point for one in named for point in LEASE.get(one, (one,))}
     assert named | set(MACHINE_POINTS.values()) == set(REGISTER)

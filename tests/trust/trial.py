@@ -91,7 +91,7 @@ class Attempt:
         left = frozenset(map(plain, self._audit.missing()))
         problems = [
             *self._said,
-            *dict.fromkeys(self._mistakes.heard),
+            *dict.fromkeys(self._mistakes.observed),
             *(f"{name!r} is not in the register of points" for name in unknown),
             *self._audit.violations(),
             *([] if self._may_be_left is None else self._missing()),

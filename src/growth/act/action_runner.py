@@ -135,8 +135,8 @@ async def _asked(action: OnMachine, clients: Clients) -> tuple[Machine | None, t
     """What a provider says: the machine that was bought, or how machines are."""
     match action:
         case CreateMachine():
-            buying = _provider(action, clients).create(action.request)
-            return await _through(EffectPoint.CREATE_MACHINE, action.subject, clients, buying), ()
+            launching = _provider(action, clients).create(action.request)
+            return await _through(EffectPoint.CREATE_MACHINE, action.subject, clients, launching), ()
         case DeleteMachine():
             if action.empty_node:
                 await _check_that_nobody_works_on(action, clients)

@@ -149,7 +149,7 @@ class Hold(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
     """Why, as one word for machines: ``ClusterUnhealthy``."""
 
 
-def held_and_told(subject: ObjectReference, *, reason: str, why: str, action: str) -> tuple[Hold, RecordEvent]:
+def held_and_reported(subject: ObjectReference, *, reason: str, why: str, action: str) -> tuple[Hold, RecordEvent]:
     """Something that is not done now and that people should hear of, in the same words for both."""
     event = RecordEvent(subject=subject, why=why, type="Warning", reason=reason, action=action)
     return Hold(subject=subject, why=why, reason=reason), event

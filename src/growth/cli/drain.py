@@ -125,7 +125,7 @@ def drain(effective: EffectiveSettings, name: str, reason: str, *, undo: bool, n
         raise UsageError("give either --reason TEXT, so that others know why the node goes, or --undo")
     aside = Console(stderr=True)
 
-    async def wish(client: Client) -> None:
+    async def options(client: Client) -> None:
         await wish_for(client, settings, name, reason.strip(), talk)
 
     async def undone(client: Client) -> None:
@@ -134,7 +134,7 @@ def drain(effective: EffectiveSettings, name: str, reason: str, *, undo: bool, n
     async def watch(client: Client) -> None:
         await follow_wish(client, settings, name, talk, aside)
 
-    asking(settings.kube, undone if undo else wish)
+    asking(settings.kube, undone if undo else options)
     if undo or no_wait:
         return
     try:

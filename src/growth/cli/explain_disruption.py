@@ -143,7 +143,7 @@ def moving_in(snapshot: Snapshot, settings: Settings, name: str) -> MoveReport |
     if node is None or POOL not in node.metadata.labels:
         return None
     context = ConsolidationContext(snapshot, DeciderState(), settings)
-    wish = node.metadata.annotations.get(DRAIN, "")
+    options = node.metadata.annotations.get(DRAIN, "")
     # The last word is that of the newest.
     move = max(
         (one for one in context.moves if name in one.spec.nodes or name in _bought(one)),
@@ -151,9 +151,9 @@ def moving_in(snapshot: Snapshot, settings: Settings, name: str) -> MoveReport |
         default=None,
     )
     if move is None or (move.is_over and name in _bought(move)):
-        return _staying(context, MoveReport(wish), name)
+        return _staying(context, MoveReport(options), name)
     moving = MoveReport(
-        wish,
+        options,
         move.metadata.name,
         move.status.phase,
         move.status.phase_since or move.metadata.creation_timestamp,

@@ -95,12 +95,12 @@ def report_of(
     if seen is None:
         return NodeReport(node=name, at=at, standing=FailoverPhase.GONE, steps=_steps(entries, None))
     node, proof, taint = seen.node, proof_on(seen.node), out_of_service_taint(seen.node)
-    steps, standing = _steps(entries, proof), _standing(seen, lease, at)
+    steps, phase = _steps(entries, proof), _standing(seen, lease, at)
     is_of_earlier = story is not None and story.uid != node.metadata.uid
     report = NodeReport(
         node=name,
         at=at,
-        standing=standing,
+        standing=phase,
         is_ready=node.is_ready,
         heard_at=lease.spec.renew_time if lease is not None else None,
         provider_id=node.spec.provider_id,
@@ -111,7 +111,7 @@ def report_of(
     )
     if taint is not None:
         report = _with_left(report, seen, f"{OUT_OF_SERVICE}={taint.value}:{taint.effect}", taken_out_by(node, story))
-    if standing is FailoverPhase.IN_SERVICE or is_of_earlier:
+    if phase is FailoverPhase.IN_SERVICE or is_of_earlier:
         return report
     held = tuple(words for words in _held(steps) if words not in report.stuck)
     return msgspec.structs.replace(report, held=held)

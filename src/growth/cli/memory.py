@@ -128,12 +128,12 @@ def forget(effective: EffectiveSettings, names: tuple[str, ...], gone_for: str |
     if not yes and not sys.stdin.isatty():
         raise UsageError("it asks before it drops anything, and nobody can answer here: add --yes")
     settings = effective.settings
-    wish = ForgetOptions(tuple(dict.fromkeys(names)), _duration(gone_for))
+    options = ForgetOptions(tuple(dict.fromkeys(names)), _duration(gone_for))
     tally = WriteProgress(Console(stderr=True), "forgetting")
 
     async def ask(client: Client) -> list[str]:
         return await forget_memories(
-            client, settings.memory, wish, tally, agrees=lambda question: yes or click.confirm(question), now=_now
+            client, settings.memory, options, tally, agrees=lambda question: yes or click.confirm(question), now=_now
         )
 
     try:

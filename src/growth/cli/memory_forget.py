@@ -66,7 +66,7 @@ class ForgetOptions(msgspec.Struct, frozen=True):
 async def forget_memories(
     client: Client,
     settings: MemorySettings,
-    wish: ForgetOptions,
+    options: ForgetOptions,
     tally: WriteProgress,
     *,
     agrees: Callable[[str], bool],
@@ -74,7 +74,7 @@ async def forget_memories(
 ) -> list[str]:
     """Drop them; says what was done. Raises NotDone if not all could be, and Refused for a name that nobody bears."""
     book = await read_book(client, settings, now)
-    lines = _chosen(book, wish)
+    lines = _chosen(book, options)
     if not lines:
         return ["nobody has been gone for so long: nothing is forgotten"]
     if not agrees("\n".join(_question(lines, book.at))):
@@ -99,13 +99,13 @@ async def forget_memories(
     return [f"forgot {named([line.node for line in lines])}", *_remarks(lines)]
 
 
-def _chosen(book: MemoryBook, wish: ForgetOptions) -> list[MemoryRow]:
-    for name in wish.names:
+def _chosen(book: MemoryBook, options: ForgetOptions) -> list[MemoryRow]:
+    for name in options.names:
         if name not in book.memories:
             raise unknown(f"nothing is remembered of {name!r}", name, book.memories.keys())
-    if wish.gone_for is None:
-        return [line_of(book.pages[name]) for name in wish.names]
-    until = book.at - wish.gone_for
+    if options.gone_for is None:
+        return [line_of(book.pages[name]) for name in options.names]
+    until = book.at - options.gone_for
     lines = [line_of(book.pages[name]) for name in sorted(book.memories)]
     return [line for line in lines if _is_gone(line) and line.written_at is not None and line.written_at <= until]
 

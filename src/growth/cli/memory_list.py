@@ -186,9 +186,9 @@ def _headline(found: MemoryList) -> Text:
         return Text(words + (fresh if found.new else "."), style="yellow" if found.new else "dim")
     line = Text(counted(len(found.lines), "name"), style="bold")
     counts = Counter(one.standing for one in found.lines)
-    for standing in reversed(MemoryPhase):
-        if counts[standing]:
-            line.append(f"   {STYLES[standing][0]} {counts[standing]:,} {_COUNTED[standing]}", STYLES[standing][1])
+    for phase in reversed(MemoryPhase):
+        if counts[phase]:
+            line.append(f"   {STYLES[phase][0]} {counts[phase]:,} {_COUNTED[phase]}", STYLES[phase][1])
     return line
 
 

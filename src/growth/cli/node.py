@@ -81,11 +81,11 @@ def out_of_service(
         openers = open_providers(settings, _now)
     except Invalid as error:
         raise UsageError(f"providers.enabled {settings.providers.enabled!r}: {error}") from error
-    wish = NodeNote(name, _person(), reason or "", fence=fence, force=force)
+    options = NodeNote(name, _person(), reason or "", fence=fence, force=force)
     talk = OperatorDialog(click.echo, lambda question: yes or click.confirm(question), _now)
 
     async def take(client: Client) -> None:
-        await NodeDrain(client, settings, wish, talk).run(openers)
+        await NodeDrain(client, settings, options, talk).run(openers)
 
     try:
         asking(settings.kube, take)

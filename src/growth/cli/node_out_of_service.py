@@ -41,18 +41,18 @@ class NodeNote(msgspec.Struct, frozen=True):
     force: bool = False
 
 
-def tainted(node: Node, proof: Proof, wish: NodeNote) -> EditObject:
+def tainted(node: Node, proof: Proof, options: NodeNote) -> EditObject:
     """Taint and note, in one edit of the node as it was seen."""
     usual = HARDWARE if proof.power is Power.FAILED else SHUTDOWN
-    taint = REASONS.get(wish.reason, usual)
+    taint = REASONS.get(options.reason, usual)
     return edited(
         node,
         [taint_added(node, taint), annotated(node, PROOF, proof.text)],
-        f"{wish.by} takes it out of service",
+        f"{options.by} takes it out of service",
     )
 
 
-def proven(case: NodeCase, node: Node, wish: NodeNote, at: datetime) -> Proof:
+def proven(case: NodeCase, node: Node, options: NodeNote, at: datetime) -> Proof:
     """All that is known about a machine that was proven dead."""
     answers = case.answers
     if answers is None:
@@ -67,11 +67,11 @@ def proven(case: NodeCase, node: Node, wish: NodeNote, at: datetime) -> Proof:
         readings=answers.count,
         boot_id=node.status.node_info.boot_id,
         was_graceful=case.was_stopping,
-        by=wish.by,
+        by=options.by,
     )
 
 
-def forced(reading: PowerReading | None, node: Node, wish: NodeNote, at: datetime) -> Proof:
+def forced(reading: PowerReading | None, node: Node, options: NodeNote, at: datetime) -> Proof:
     """That there is no proof, and what a provider said, if one was asked."""
     read_at = reading.read_at if reading is not None else at
     return Proof(
@@ -83,7 +83,7 @@ def forced(reading: PowerReading | None, node: Node, wish: NodeNote, at: datetim
         last_reading=read_at,
         readings=0 if reading is None else 1,
         boot_id=node.status.node_info.boot_id,
-        by=wish.by,
+        by=options.by,
         is_forced=True,
     )
 
@@ -104,8 +104,8 @@ class OperatorDialog(msgspec.Struct, frozen=True):
 class NodeDrain:
     """One node's way out of service."""
 
-    def __init__(self, client: Client, settings: Settings, wish: NodeNote, talk: OperatorDialog) -> None:
-        self._client, self._settings, self._wish, self._talk = client, settings, wish, talk
+    def __init__(self, client: Client, settings: Settings, options: NodeNote, talk: OperatorDialog) -> None:
+        self._client, self._settings, self._wish, self._talk = client, settings, options, talk
 
     async def run(self, openers: Mapping[str, OpenProvider]) -> None:
         """Take it out; one that is out already is told of. Raises NotDone or Refused."""

@@ -88,8 +88,8 @@ def plan(
       growth plan --settings growth.yaml --optimise --json | jq '.steps[] | {form, saves_per_hour}'
     """
     settings = effective.settings
-    wish = PlanOptions(pool, optimise, as_json or output == "json", is_all, is_applied)
-    _check_wish(wish, yes=yes)
+    options = PlanOptions(pool, optimise, as_json or output == "json", is_all, is_applied)
+    _check_wish(options, yes=yes)
     try:
         openers = open_providers(settings, _now, is_looking=True)
     except Invalid as error:
@@ -99,17 +99,17 @@ def plan(
     talk = OperatorDialog(click.echo, lambda question: yes or confirmed(question), _now)
 
     async def read(client: Client) -> ClusterCache:
-        if wish.is_applied:
+        if options.is_applied:
             await check_that_growth_runs(client, settings, talk)
         return await read_world(client, openers, _now, aside)
 
     try:
         # Thinking comes when nothing runs beside it any more: then Ctrl-C ends it at once.
         world = asking(settings.kube, read)
-        if not wish.is_applied:
-            show(compute(world, settings, wish, _now(), aside), wish, console)
+        if not options.is_applied:
+            show(compute(world, settings, options, _now(), aside), options, console)
             return
-        moves = propose(world, settings, wish, talk, (console, aside))
+        moves = propose(world, settings, options, talk, (console, aside))
     except KeyboardInterrupt:
         raise click.exceptions.Exit(130) from None  # as shells call it; nothing was begun that had to be ended
     if moves:
@@ -117,12 +117,16 @@ def plan(
 
 
 def propose(
-    world: ClusterCache, settings: Settings, wish: PlanOptions, talk: OperatorDialog, consoles: tuple[Console, Console]
+    world: ClusterCache,
+    settings: Settings,
+    options: PlanOptions,
+    talk: OperatorDialog,
+    consoles: tuple[Console, Console],
 ) -> list[CreateObject]:
     """Show the first wave and ask; gives its moves as they are written. Raises NotDone if that is not to be."""
     (console, aside), now = consoles, talk.now()
-    wave = _computation(first_wave, world, settings, wish, now=now, aside=aside)
-    show(wave.report, wish, console)
+    wave = _computation(first_wave, world, settings, options, now=now, aside=aside)
+    show(wave.report, options, console)
     moves = written(world.snapshot(now), settings, wave)
     if moves:
         agree(moves, now, talk)
@@ -144,49 +148,49 @@ def _carry_out(settings: Settings, moves: Sequence[CreateObject], talk: Operator
 
 
 def compute(
-    world: ClusterCache, settings: Settings, wish: PlanOptions, now: datetime, aside: Console
+    world: ClusterCache, settings: Settings, options: PlanOptions, now: datetime, aside: Console
 ) -> PendingReport | OptimizationReport:
     """What comes of what was read."""
-    computing = optimising_report if wish.optimise else waiting_report
-    return _computation(computing, world, settings, wish, now=now, aside=aside)
+    computing = optimising_report if options.optimise else waiting_report
+    return _computation(computing, world, settings, options, now=now, aside=aside)
 
 
 def _computation(
     computing: Callable[[Snapshot, Settings, str, Sequence[str]], T],
     world: ClusterCache,
     settings: Settings,
-    wish: PlanOptions,
+    options: PlanOptions,
     *,
     now: datetime,
     aside: Console,
 ) -> T:
     """How long it takes is told aside."""
-    _check(wish.pool, world)
+    _check(options.pool, world)
     new_pools, snapshot = taken_up(world), world.snapshot(now)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=aside, transient=True, disable=not aside.is_terminal) as progress:
         progress.add_task(f"thinking about {len(snapshot.nodes):,} nodes and {snapshot.pod_count:,} pods", total=None)
-        return computing(snapshot, settings, wish.pool, new_pools)
+        return computing(snapshot, settings, options.pool, new_pools)
 
 
-def show(report: PendingReport | OptimizationReport, wish: PlanOptions, console: Console) -> None:
+def show(report: PendingReport | OptimizationReport, options: PlanOptions, console: Console) -> None:
     """Print it."""
-    if wish.is_json:
+    if options.is_json:
         # Not wrapped at any width, so that programs can read it.
         console.file.write(f"{msgspec.json.format(msgspec.json.encode(report)).decode()}\n")
     elif isinstance(report, OptimizationReport):
-        console.print(plan_view.consolidation_view(report, console.width, is_all=wish.is_all))
+        console.print(plan_view.consolidation_view(report, console.width, is_all=options.is_all))
     else:
-        console.print(plan_view.pending_view(report, console.width, is_all=wish.is_all))
+        console.print(plan_view.pending_view(report, console.width, is_all=options.is_all))
 
 
-def _check_wish(wish: PlanOptions, *, yes: bool) -> None:
+def _check_wish(options: PlanOptions, *, yes: bool) -> None:
     """Whether it makes sense."""
-    if wish.is_applied and not wish.optimise:
+    if options.is_applied and not options.optimise:
         raise UsageError("--apply makes the moves of --optimise: add that, and look at them first")
-    if wish.is_applied and wish.is_json:
+    if options.is_applied and options.is_json:
         raise UsageError("--apply shows moves to a person and asks: leave out --json")
-    if wish.is_applied and not yes and not sys.stdin.isatty():
+    if options.is_applied and not yes and not sys.stdin.isatty():
         raise UsageError("--apply asks before it does anything, and nobody can answer here: add --yes")
 
 

@@ -226,7 +226,7 @@ def _computation(
 
 def _only(choice: CandidateSet, pool: str, nodes: Mapping[str, Node]) -> CandidateSet:
     """As if all nodes of other pools had to stay."""
-    rest = tuple(one.bought for one in choice.candidates if one.pool != pool)
+    rest = tuple(one.launched for one in choice.candidates if one.pool != pool)
     return CandidateSet(
         tuple(one for one in choice.candidates if one.pool == pool),
         {name: why for name, why in choice.staying.items() if nodes[name].metadata.labels.get(POOL) == pool},
@@ -267,12 +267,12 @@ def _steps(snapshot: Snapshot, choice: CandidateSet, moves: Sequence[Move]) -> I
             LeavingNode(name, prices[name].pool, _offering(snapshot.nodes[name]), prices[name].price_per_hour)
             for name in move.terminating
         )
-        buying = tuple(_machine(one) for one in move.buying)
+        launching = tuple(_machine(one) for one in move.launching)
         names = tuple(sorted(map(name_of, moving)))
         again = [name for name in names if name in moved]
         moved.update(names)
         told = (*risks.of(sorted(moving, key=name_of)), *_again(again))
-        yield MoveRow(move.form, terminating, buying, names, move.saves_per_hour, told)
+        yield MoveRow(move.form, terminating, launching, names, move.saves_per_hour, told)
 
 
 def _again(names: Sequence[str]) -> Iterator[str]:

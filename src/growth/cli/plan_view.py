@@ -50,9 +50,9 @@ def money(amount_per_hour: float) -> tuple[str, str]:
     return hourly(amount_per_hour), monthly(amount_per_hour)
 
 
-def machines(bought: Iterable[PlannedMachine]) -> str:
+def machines(launched: Iterable[PlannedMachine]) -> str:
     """Such as ``2 x medium fsn1``, each kind on a line."""
-    counts = Counter(f"{one.server_type} {one.location}".rstrip() for one in bought)
+    counts = Counter(f"{one.server_type} {one.location}".rstrip() for one in launched)
     return "\n".join(f"{count:,} x {what}" for what, count in counts.items())
 
 

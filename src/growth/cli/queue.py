@@ -86,9 +86,9 @@ def queue(
         return
     if follow and output == "json":
         raise UsageError("--follow shows text: leave out --output json, or --follow")
-    settings, wish = effective.settings, QueueOptions(name, namespace, output, is_all)
+    settings, options = effective.settings, QueueOptions(name, namespace, output, is_all)
     try:
-        run_interruptible(_connected(settings, wish, follow=follow))
+        run_interruptible(_connected(settings, options, follow=follow))
     except KubeError as error:
         raise UsageError(sentence_for(error)) from error
     except KeyboardInterrupt:
@@ -108,48 +108,48 @@ def _refuse_options(context: click.Context) -> None:
         raise UsageError(f"{flags[given[0]]} stands before {context.invoked_subcommand}: write it behind")
 
 
-async def _connected(settings: Settings, wish: QueueOptions, *, follow: bool) -> None:
+async def _connected(settings: Settings, options: QueueOptions, *, follow: bool) -> None:
     kube, console = settings.kube, Console(highlight=False)
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
     async with connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client:
-        await (stay if follow else show)(client, settings, wish, console, lambda: datetime.now(UTC))
+        await (stay if follow else show)(client, settings, options, console, lambda: datetime.now(UTC))
 
 
-async def show(client: Client, settings: Settings, wish: QueueOptions, console: Console, now: Now) -> None:
+async def show(client: Client, settings: Settings, options: QueueOptions, console: Console, now: Now) -> None:
     """Print it once."""
-    async with looking(client, settings, now) as look:
-        report = _report(look.seen(), wish)
-    if wish.output == "json":
+    async with looking(client, settings, now) as reader:
+        report = _report(reader.seen(), options)
+    if options.output == "json":
         # Not wrapped at any width, so that programs can read it.
         console.file.write(f"{msgspec.json.format(msgspec.json.encode(report)).decode()}\n")
     else:
-        console.print(view(report, console.width, None if wish.is_all else _SHOWN))
+        console.print(view(report, console.width, None if options.is_all else _SHOWN))
 
 
-async def stay(client: Client, settings: Settings, wish: QueueOptions, console: Console, now: Now) -> None:
+async def stay(client: Client, settings: Settings, options: QueueOptions, console: Console, now: Now) -> None:
     """Keep showing it, until cancelled."""
-    async with looking(client, settings, now) as look:
+    async with looking(client, settings, now) as reader:
         with Live(console=console, auto_refresh=False) as live:
             while True:
                 began = time.monotonic()
-                live.update(_fitting(_report(look.seen(), wish), console, wish), refresh=True)
+                live.update(_fitting(_report(reader.seen(), options), console, options), refresh=True)
                 took = time.monotonic() - began
                 await asyncio.sleep(max(_FRAME_SECONDS, took / _BUSY_SHARE))
-                await look.look_around()
+                await reader.look_around()
 
 
-def _report(seen: QueueView, wish: QueueOptions) -> QueueReport:
-    check_queue(seen.context, wish.queue)
-    check_namespace(seen.context, wish.namespace)
-    return report_of(seen, wish.queue, wish.namespace)
+def _report(seen: QueueView, options: QueueOptions) -> QueueReport:
+    check_queue(seen.context, options.queue)
+    check_namespace(seen.context, options.namespace)
+    return report_of(seen, options.queue, options.namespace)
 
 
-def _fitting(report: QueueReport, console: Console, wish: QueueOptions) -> RenderableType:
+def _fitting(report: QueueReport, console: Console, options: QueueOptions) -> RenderableType:
     """As many workloads of each queue as the screen has room for."""
 
     def lines(rows: int) -> int:
         return len(console.render_lines(view(report, console.width, rows), pad=False))
 
-    most = console.height if wish.is_all else _SHOWN
+    most = console.height if options.is_all else _SHOWN
     rows = bisect_right(range(most + 1), console.height - 1, key=lines) - 1
     return view(report, console.width, max(_LEAST_SHOWN, rows))

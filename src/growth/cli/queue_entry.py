@@ -93,7 +93,7 @@ def entry_of(seen: QueueView, key: Key) -> WorkloadRow:
     queue = seen.context.queue_of(workload)
     name = queue.metadata.name if queue is not None else ""
     position = seen.positions.get(key, 0)
-    standing = _standing(seen, workload, position)
+    phase = _standing(seen, workload, position)
     asks = _asked_by(seen, workload)
     return WorkloadRow(
         namespace=meta.namespace,
@@ -101,20 +101,20 @@ def entry_of(seen: QueueView, key: Key) -> WorkloadRow:
         owner=f"{owner.kind} {owner.name}" if owner is not None else "",
         local_queue=workload.spec.queue_name,
         cluster_queue=name,
-        standing=standing,
+        standing=phase,
         priority=workload.priority,
-        position=position if standing is WorkloadPhase.QUEUED else 0,
+        position=position if phase is WorkloadPhase.QUEUED else 0,
         created_at=meta.creation_timestamp,
-        since=_since(workload, standing),
-        until=_until(seen, workload, standing),
+        since=_since(workload, phase),
+        until=_until(seen, workload, phase),
         attempts=(state.count or 0) if state is not None else 0,
         pods=asks.get("pods", 0),
         asks={resource: amount for resource, amount in asks.items() if resource != "pods"},
-        why=_why(seen, key, workload, standing),
-        waits_for=waits_for(seen, written(seen, key, workload)) if standing is WorkloadPhase.QUEUED else (),
-        sent_back=None if standing is WorkloadPhase.FINISHED else sent_back(seen, workload),
+        why=_why(seen, key, workload, phase),
+        waits_for=waits_for(seen, written(seen, key, workload)) if phase is WorkloadPhase.QUEUED else (),
+        sent_back=None if phase is WorkloadPhase.FINISHED else sent_back(seen, workload),
         failed=failures_of(workload),
-        remedy=reactivation(workload) if standing is WorkloadPhase.INACTIVE else "",
+        remedy=reactivation(workload) if phase is WorkloadPhase.INACTIVE else "",
     )
 
 
@@ -168,25 +168,25 @@ _TOLD_BY = {
 }
 
 
-def _since(workload: Workload, standing: WorkloadPhase) -> datetime | None:
-    said = workload.condition(_TOLD_BY.get(standing, ""))
+def _since(workload: Workload, phase: WorkloadPhase) -> datetime | None:
+    said = workload.condition(_TOLD_BY.get(phase, ""))
     if said is None or said.status != "True":
         return workload.metadata.creation_timestamp
     return said.last_transition_time
 
 
-def _until(seen: QueueView, workload: Workload, standing: WorkloadPhase) -> datetime | None:
+def _until(seen: QueueView, workload: Workload, phase: WorkloadPhase) -> datetime | None:
     readiness, state = seen.context.terms.readiness, workload.status.requeue_state
-    if standing is WorkloadPhase.STARTING and readiness is not None:
+    if phase is WorkloadPhase.STARTING and readiness is not None:
         # Who waits for machines has more time. How much is written there; exactly, only those know who see them.
         is_given_more = seen.context.terms.extends and EXPECTED in _message(workload, PODS_READY)
         return None if is_given_more else deadline(workload, readiness)
-    return state.requeue_at if standing is WorkloadPhase.BACKOFF and state is not None else None
+    return state.requeue_at if phase is WorkloadPhase.BACKOFF and state is not None else None
 
 
-def _why(seen: QueueView, key: Key, workload: Workload, standing: WorkloadPhase) -> str:
+def _why(seen: QueueView, key: Key, workload: Workload, phase: WorkloadPhase) -> str:
     """What is written about it; where nothing is yet, what the next pass would say."""
-    match standing:
+    match phase:
         case WorkloadPhase.STARTING | WorkloadPhase.READY:
             return _message(workload, PODS_READY)
         case WorkloadPhase.LEAVING:

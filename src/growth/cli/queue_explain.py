@@ -73,13 +73,13 @@ async def _connected(settings: Settings, name: str, namespace: str) -> WorkloadR
 
 async def explain_workload(client: Client, settings: Settings, name: str, namespace: str, now: Now) -> WorkloadReport:
     """Read it, and conclude; raises Refused for a name that nobody bears."""
-    async with looking(client, settings, now) as look:
-        key = workload_meant(look.seen().context, name, namespace)
-        pods = await look.add(PODS, key[0])
+    async with looking(client, settings, now) as reader:
+        key = workload_meant(reader.seen().context, name, namespace)
+        pods = await reader.add(PODS, key[0])
         if settings.queue.extend_while_provisioning:
-            await look.add(NODES)
-            await look.add(NODE_REQUESTS)
-        seen = look.seen()
+            await reader.add(NODES)
+            await reader.add(NODE_REQUESTS)
+        seen = reader.seen()
         # It may have gone while these were read.
         workload_meant(seen.context, "/".join(key), "")
         owner = seen.context.drafts[key].before.metadata.controller

@@ -294,7 +294,7 @@ def _loosened(seen: QueueView, queue: ClusterQueue, offer: FlavorOffer) -> Itera
 
 
 def _openings(seen: QueueView, workload: Workload) -> Iterator[str]:
-    door, queue = seen.context.door_of(workload), seen.context.queue_of(workload)
+    door, queue = seen.context.local_queue_of(workload), seen.context.queue_of(workload)
     patch = '--type merge -p \'{"spec":{"stopPolicy":"None"}}\''
     if door is not None and door.spec.stop_policy != "None":
         meta = door.metadata

@@ -78,7 +78,7 @@ def see(snapshot: Snapshot, settings: Settings) -> QueueView:
     trial = QueueContext(snapshot, DeciderState(), settings)
     # Whether machines can be had is known to those who ask the providers; they have written it on the queues.
     closed = closed_by(trial.queues.values())
-    trial.premises = msgspec.structs.replace(trial.premises, closed=closed)
+    trial.config = msgspec.structs.replace(trial.config, closed=closed)
     for draft in trial.drafts.values():
         # Who holds quota is judged by its pods and machines, which are not read here.
         if draft.before.status.admission is None:
@@ -142,9 +142,9 @@ async def looking(client: Client, settings: Settings, now: Now) -> AsyncGenerato
     await check_readable(client)
     # How far it has come is no part of what it says, which may go into a pipe.
     async with reading(client, cache, KINDS, Console(stderr=True)):
-        look = QueueReader(client, cache, settings, now)
-        await look.look_around()
-        yield look
+        reader = QueueReader(client, cache, settings, now)
+        await reader.look_around()
+        yield reader
 
 
 def title_of(seen: QueueView, key: Key) -> str:

@@ -25,7 +25,7 @@ class Queue(msgspec.Struct, frozen=True):
     is_active: bool
     why: str
     """Why it is, or is not."""
-    is_told: bool
+    is_reported: bool
     """Whether anybody has said so: if not, nobody runs the queue yet."""
     warnings: tuple[str, ...] = ()
     shares: tuple[QuotaShare, ...] = ()
@@ -65,7 +65,7 @@ class QueueReport(msgspec.Struct, frozen=True):
     @property
     def is_unattended(self) -> bool:
         """Whether there are queues, and nobody has said anything about one of them."""
-        return any(not queue.is_told for queue in self.queues)
+        return any(not queue.is_reported for queue in self.queues)
 
 
 def report_of(seen: QueueView, queue: str = "", namespace: str = "") -> QueueReport:
@@ -100,15 +100,15 @@ def report_of(seen: QueueView, queue: str = "", namespace: str = "") -> QueueRep
 
 def _queue(seen: QueueView, queue: ClusterQueue, own: Sequence[WorkloadRow], lent: LentQuota) -> Queue:
     name, said = queue.metadata.name, condition_of(queue.status.conditions, ACTIVE)
-    standing = seen.context.standings[name]
+    phase = seen.context.standings[name]
     return Queue(
         name=name,
         strategy=queue.spec.queueing_strategy,
         cohort=queue.spec.cohort_name,
         path=path_of(seen, queue),
-        is_active=standing.is_active if said is None else said.status == "True",
-        why=standing.why if said is None else said.message,
-        is_told=said is not None,
+        is_active=phase.is_active if said is None else said.status == "True",
+        why=phase.why if said is None else said.message,
+        is_reported=said is not None,
         warnings=tuple(_warnings(seen, queue)),
         shares=tuple(shares_of(seen, queue, lent)),
         admitted=tuple(_ordered(entry for entry in own if entry.standing in HOLDING)),

@@ -217,7 +217,7 @@ def rows_of(
             yield from (_beside if columns.is_wide else _above)(entry, columns, indent)
         if hidden:
             counts = Counter(entry.standing for entry in hidden)
-            rest = ", ".join(f"{count:,} {standing}" for standing, count in counts.items())
+            rest = ", ".join(f"{count:,} {phase}" for phase, count in counts.items())
             words = f"and {len(hidden):,} more ({rest}): --all shows them"
             for line in wrapped(words, columns.width - indent - 3):
                 yield [(" " * (indent + 3) + line, "dim")]

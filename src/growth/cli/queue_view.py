@@ -107,9 +107,9 @@ def _headline(report: QueueReport) -> Text:
     line = Text(counted(len(report.queues), "queue"), style="bold")
     if report.narrowed_to:
         line.append(f"   namespace {report.narrowed_to}", style="dim not bold")
-    for standing, (mark, style) in STYLES.items():
-        if counts[standing]:
-            line.append(f"   {mark} {counts[standing]:,} {standing}", f"{style} not bold")
+    for phase, (mark, style) in STYLES.items():
+        if counts[phase]:
+            line.append(f"   {mark} {counts[phase]:,} {phase}", f"{style} not bold")
     if not counts:
         line.append("   nobody waits", "green not bold")
     return line.append(f"   {report.finished:,} finished", "dim not bold") if report.finished else line
@@ -117,7 +117,7 @@ def _headline(report: QueueReport) -> Text:
 
 def _title(queue: Queue) -> Text:
     line = Text.assemble((queue.name, "bold"), (f"  {queue.strategy}", "dim"))
-    if not queue.is_told:
+    if not queue.is_reported:
         return line.append("  ? nobody has said yet whether it is at work", style="yellow")
     if queue.is_active:
         return line.append("  ● at work", style="green")

@@ -140,7 +140,7 @@ def _widest(title: str, cells: Iterable[str | Text]) -> int:
 
 def _counted(pool: PoolSummary, in_a_line: int) -> Text:
     """The ready ones first; so many words in a line that the table stays within the terminal."""
-    told = [Text(f"{count:,} {standing}", style=_STYLES[standing]) for standing, count in pool.machines.items()][::-1]
+    told = [Text(f"{count:,} {phase}", style=_STYLES[phase]) for phase, count in pool.machines.items()][::-1]
     lines = [Text(", ").join(told[at : at + in_a_line]) for at in range(0, len(told), in_a_line)]
     return Text(",\n").join(lines) if told else Text("none", style="dim")
 
@@ -247,14 +247,14 @@ def _machines(fleet: Fleet, width: int, rows: int | None) -> RenderableType:
 
 
 def _more(hidden: Sequence[MachineRow]) -> str:
-    counts = {standing: sum(one.standing is standing for one in hidden) for standing in MachinePhase}
+    counts = {phase: sum(one.standing is phase for one in hidden) for phase in MachinePhase}
     return f"and {len(hidden):,} more: " + ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
 
 
 def _kind(machine: MachineRow) -> str:
     """What it was bought as, without the provider's name; else what its node says that it is."""
-    bought = machine.offering.partition("-")[2] or machine.offering
-    return bought or " ".join(part for part in (machine.server_type, machine.location) if part) or "-"
+    launched = machine.offering.partition("-")[2] or machine.offering
+    return launched or " ".join(part for part in (machine.server_type, machine.location) if part) or "-"
 
 
 def state(machine: MachineRow, at: datetime) -> Text:

@@ -23,14 +23,14 @@ class Table(Mapping[Key, ObjectT], Generic[ObjectT]):
         self._note = note
         self.number = next(_NUMBERS)
         """No other table of this process ever has the same."""
-        self.heard = 0
+        self.observed = 0
         """How many changes it has heard of: as long as that is the same, so is all that is in it."""
         self._recent: deque[Key] = deque(maxlen=_RECENT)
 
     def hear(self, changes: Iterable[Change[ObjectT]]) -> None:
         """Objects came, changed or went."""
         for change in changes:
-            self.heard += 1
+            self.observed += 1
             if self._note is not None:
                 self._note(change.now)
             meta = change.now.metadata
@@ -42,9 +42,9 @@ class Table(Mapping[Key, ObjectT], Generic[ObjectT]):
                 # One of the same name that came since is another object, and stays.
                 del self._objects[key]
 
-    def since(self, heard: int) -> set[Key] | None:
+    def since(self, observed: int) -> set[Key] | None:
         """What came, changed or went since so much was heard; None if that is too long ago to tell."""
-        missed = self.heard - heard
+        missed = self.observed - observed
         return set(islice(reversed(self._recent), missed)) if 0 <= missed <= len(self._recent) else None
 
     def listed(self) -> list[ObjectT]:

@@ -78,7 +78,7 @@ async def watching(
     late: Collection[Kind[Any]] = (),
     settings: Settings = _DEFAULTS,
     heartbeats: Heartbeats | None = None,
-    heard: Callable[[], None] | None = None,
+    observed: Callable[[], None] | None = None,
     spare: Callable[[], None] = spare_the_collector,
 ) -> AsyncGenerator[Sequence[Informer[Any]]]:
     """Enter once the World is complete; inside, it keeps following. Without ``kinds``, all that the World knows.
@@ -98,7 +98,7 @@ async def watching(
         Informer(
             _client_of(kind, client, heartbeats),
             kind,
-            _telling(listeners[kind], None if kind in _UNREMARKABLE else heard),
+            _telling(listeners[kind], None if kind in _UNREMARKABLE else observed),
             **part_of(kind, settings),
         )
         for kind in (listeners if kinds is None else kinds)
@@ -112,7 +112,7 @@ async def watching(
                     await informer.synced.wait()
             latecomers = [informer for informer in informers if informer.kind in late]
             cache.unread = lambda: {one.kind: one.trouble for one in latecomers if not one.synced.is_set()}
-            running.append(tasks.create_task(_tell_when_read(latecomers, heard), name="what is read late"))
+            running.append(tasks.create_task(_tell_when_read(latecomers, observed), name="what is read late"))
             spare()
             yield informers
             for task in running:
@@ -152,20 +152,20 @@ def _client_of(kind: Kind[Any], client: Client, heartbeats: Heartbeats | None) -
     return Client(BeatingSend(client.transport, heartbeat.beat), sharing=client.sharing, jitter=client.jitter)
 
 
-async def _tell_when_read(informers: Sequence[Informer[Any]], heard: Callable[[], None] | None) -> None:
+async def _tell_when_read(informers: Sequence[Informer[Any]], observed: Callable[[], None] | None) -> None:
     """Of an empty kind nobody would hear that it is read."""
     for informer in informers:
         await informer.synced.wait()
-    if informers and heard is not None:
-        heard()
+    if informers and observed is not None:
+        observed()
 
 
-def _telling(hear: Listener, heard: Callable[[], None] | None) -> Listener:
-    if heard is None:
+def _telling(hear: Listener, observed: Callable[[], None] | None) -> Listener:
+    if observed is None:
         return hear
 
     def listen(changes: list[Change[Any]]) -> None:
         hear(changes)
-        heard()
+        observed()
 
     return listen

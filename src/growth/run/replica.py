@@ -81,7 +81,7 @@ async def control(plant: ReplicaConfig, health: ProcessHealth) -> None:
     cache = ClusterCache(plant.host.now, remembers=MEMORIES in watched, queues=WORKLOADS in watched)
     loops: list[Reconciler] = []
 
-    def heard() -> None:
+    def observed() -> None:
         for loop in loops:
             loop.wake()
 
@@ -94,7 +94,7 @@ async def control(plant: ReplicaConfig, health: ProcessHealth) -> None:
             late=_late(plant.capabilities),
             settings=plant.settings,
             heartbeats=health.heartbeats,
-            heard=heard,
+            observed=observed,
             spare=plant.host.spare,
         ) as informers:
             health.is_synced = True

@@ -102,5 +102,5 @@ class Rig:
         return Counter(f"{call.method} {call.route}" for call in self.sandbox.calls)
 
 
-async def bought(provider: HetznerProvider, *requests: MachineRequest) -> list[Machine]:
+async def launched(provider: HetznerProvider, *requests: MachineRequest) -> list[Machine]:
     return list(await asyncio.gather(*(provider.create(request) for request in requests)))

@@ -8,7 +8,7 @@ from growth.api.machine import Power
 from growth.cloud.errors import FamilyQuotaExceeded, Invalid, OutOfStock, QuotaExceeded, RateLimited, Unavailable
 from growth_lab.hetzner_sandbox.faults import ActionFails, Lost, Quota, RateLimit, Refuse, SoldOut
 from lab.tests.hetzner_sandbox.box import KEY
-from tests.cloud.hetzner.rig import Json, Rig, a_request, an_offering, bought
+from tests.cloud.hetzner.rig import Json, Rig, a_request, an_offering, launched
 from tests.kube.replica import virtual
 
 
@@ -60,7 +60,7 @@ async def test_when_it_is_handed_out_it_runs() -> None:
 async def test_one_purchase_costs_one_call_and_its_share_of_looking() -> None:
     rig = Rig()
     async with rig.opened() as provider:
-        await bought(provider, *(a_request(f"web-{number}") for number in range(100)))
+        await launched(provider, *(a_request(f"web-{number}") for number in range(100)))
         assert rig.calls["POST /servers"] == 100
         assert sum(rig.calls.values()) <= 120
 
@@ -69,7 +69,7 @@ async def test_one_purchase_costs_one_call_and_its_share_of_looking() -> None:
 async def test_names_are_looked_up_once_for_many_purchases() -> None:
     rig = a_project()
     async with rig.opened() as provider:
-        await bought(provider, *(a_request(f"web-{n}", network="inner", firewalls=("wall",)) for n in range(20)))
+        await launched(provider, *(a_request(f"web-{n}", network="inner", firewalls=("wall",)) for n in range(20)))
     assert [rig.calls[f"GET /{kind}"] for kind in ("images", "networks", "firewalls")] == [1, 1, 1]
 
 
@@ -131,7 +131,7 @@ async def test_two_replicas_that_ask_at_once_make_one_server_each_name() -> None
     rig = Rig()
     requests = [a_request(f"web-{number}", spread=True) for number in range(15)]
     async with rig.opened() as one, rig.opened() as two:
-        first, second = await asyncio.gather(bought(one, *requests), bought(two, *requests))
+        first, second = await asyncio.gather(launched(one, *requests), launched(two, *requests))
     assert [machine.id for machine in first] == [machine.id for machine in second]
     assert len(rig.names) == 15
 
@@ -140,8 +140,8 @@ async def test_two_replicas_that_ask_at_once_make_one_server_each_name() -> None
 async def test_servers_of_a_pool_stand_in_groups_of_ten() -> None:
     rig = Rig()
     async with rig.opened() as provider:
-        await bought(provider, *(a_request(f"web-{number}", spread=True) for number in range(25)))
-        await bought(provider, a_request("db-1", pool="db", spread=True), a_request("lone-1"))
+        await launched(provider, *(a_request(f"web-{number}", spread=True) for number in range(25)))
+        await launched(provider, a_request("db-1", pool="db", spread=True), a_request("lone-1"))
     groups = {
         group.name: sum(server.placement_group == group.id for server in rig.sandbox.servers())
         for group in rig.sandbox.account.placement_groups.values()
@@ -154,7 +154,7 @@ async def test_servers_of_a_pool_stand_in_groups_of_ten() -> None:
 async def test_a_gap_in_a_group_is_filled_before_another_is_opened() -> None:
     rig = Rig()
     async with rig.opened() as provider:
-        machines = await bought(provider, *(a_request(f"web-{number}", spread=True) for number in range(10)))
+        machines = await launched(provider, *(a_request(f"web-{number}", spread=True) for number in range(10)))
         await provider.delete(machines[3].id)
         await provider.create(a_request("web-10", spread=True))
     assert [group.name for group in rig.sandbox.account.placement_groups.values()] == ["shop-web-1"]
@@ -266,7 +266,7 @@ async def test_of_ten_that_partly_fail_there_are_ten_in_the_end() -> None:
     async with rig.opened() as provider:
         results = await asyncio.gather(*(provider.create(one) for one in requests), return_exceptions=True)
         assert sum(isinstance(one, Unavailable) for one in results) == 5
-        machines = await bought(provider, *requests)
+        machines = await launched(provider, *requests)
         assert len({machine.id for machine in machines}) == 10
     assert len(rig.names) == 10
 

@@ -8,7 +8,7 @@ from growth.api.machine import Power
 from growth.cloud.errors import Invalid, Unavailable
 from growth_lab.hetzner_sandbox.faults import ActionFails, Lost, PowerCut, Refuse, Vanish
 from growth_lab.hetzner_sandbox.timings import boots_in
-from tests.cloud.hetzner.rig import Json, Rig, a_request, bought
+from tests.cloud.hetzner.rig import Json, Rig, a_request, launched
 from tests.kube.replica import virtual
 
 pytestmark = pytest.mark.long
@@ -68,7 +68,7 @@ async def test_two_clusters_in_one_project_see_their_own_servers() -> None:
 async def test_a_list_of_many_pages_is_whole() -> None:
     rig = Rig()
     async with rig.opened() as provider:
-        await bought(provider, *(a_request(f"web-{number}") for number in range(120)))
+        await launched(provider, *(a_request(f"web-{number}") for number in range(120)))
         rig.sandbox.calls.clear()
         machines = await provider.list()
     assert len({machine.id for machine in machines}) == 120
@@ -79,7 +79,7 @@ async def test_a_list_of_many_pages_is_whole() -> None:
 async def test_a_server_that_a_list_misses_is_looked_for_before_it_counts_as_gone() -> None:
     rig = Rig()
     async with rig.opened() as provider:
-        hidden, gone, stays = await bought(provider, *(a_request(f"web-{number}") for number in range(3)))
+        hidden, gone, stays = await launched(provider, *(a_request(f"web-{number}") for number in range(3)))
         await provider.list()
         rig.ask("PUT", f"/servers/{hidden.id}", {"labels": {}})
         rig.sandbox.order(Vanish(server="web-1"))
@@ -99,7 +99,7 @@ def test_pages_that_shift_while_they_are_read_hide_no_server(step: int, known: b
     async def story() -> None:
         rig = Rig()
         async with rig.opened() as provider, rig.opened() as another:
-            await bought(provider, *(a_request(f"web-{number}") for number in range(120)))
+            await launched(provider, *(a_request(f"web-{number}") for number in range(120)))
             lister = provider if known else another
             reading = asyncio.create_task(lister.list())
             for _ in range(step):
@@ -130,10 +130,10 @@ async def test_a_server_that_takes_very_long_is_handed_out_as_it_is() -> None:
 async def test_actions_are_followed_through_an_outage() -> None:
     rig = Rig()
     async with rig.opened() as provider:
-        buying = asyncio.create_task(provider.create(a_request()))
+        launching = asyncio.create_task(provider.create(a_request()))
         await asyncio.sleep(0.5)
         rig.sandbox.order(Refuse(path="/actions", code="unavailable", times=4))
-        machine = await buying
+        machine = await launching
         assert (await provider.power(machine.id)).power is Power.ON
 
 
@@ -141,7 +141,7 @@ async def test_actions_are_followed_through_an_outage() -> None:
 async def test_what_we_deleted_ourselves_is_not_looked_for() -> None:
     rig = Rig()
     async with rig.opened() as provider:
-        machines = await bought(provider, *(a_request(f"web-{number}") for number in range(20)))
+        machines = await launched(provider, *(a_request(f"web-{number}") for number in range(20)))
         await provider.list()
         await asyncio.gather(*(provider.delete(machine.id) for machine in machines))
         rig.sandbox.calls.clear()
@@ -153,7 +153,7 @@ async def test_what_we_deleted_ourselves_is_not_looked_for() -> None:
 async def test_many_that_go_at_once_are_looked_up_with_one_list() -> None:
     rig = Rig()
     async with rig.opened() as provider:
-        machines = await bought(provider, *(a_request(f"web-{number}") for number in range(60)))
+        machines = await launched(provider, *(a_request(f"web-{number}") for number in range(60)))
         theirs = rig.ask("POST", "/servers", {"name": "desk", "server_type": "cax11", "image": "debian-13"})["server"][
             "id"
         ]
@@ -171,7 +171,7 @@ async def test_many_that_go_at_once_are_looked_up_with_one_list() -> None:
 async def test_a_list_that_fails_fails_all_who_wait_for_it() -> None:
     rig = Rig()
     async with rig.opened() as provider:
-        machines = await bought(provider, *(a_request(f"web-{number}") for number in range(3)))
+        machines = await launched(provider, *(a_request(f"web-{number}") for number in range(3)))
         rig.sandbox.order(Refuse(path="/servers", code="unavailable"))
         ends = await asyncio.gather(*(provider.delete(one.id) for one in machines), return_exceptions=True)
         assert [type(one) for one in ends] == [Unavailable] * 3
@@ -198,7 +198,7 @@ def group_names(rig: Rig) -> list[str]:
 async def test_an_empty_group_goes_with_its_last_server_and_costs_two_calls() -> None:
     rig = Rig()
     async with rig.opened() as provider:
-        machines = await bought(provider, *(a_request(f"web-{number}", spread=True) for number in range(12)))
+        machines = await launched(provider, *(a_request(f"web-{number}", spread=True) for number in range(12)))
         rig.sandbox.calls.clear()
         await asyncio.gather(*(provider.delete(machine.id) for machine in machines[1:]))
         assert group_names(rig) == ["shop-web-1"]
@@ -215,8 +215,8 @@ async def test_a_group_that_somebody_needs_stays() -> None:
     rig = Rig()
     async with rig.opened() as provider:
         first = await provider.create(a_request("web-0", spread=True))
-        buying = asyncio.create_task(provider.create(a_request("web-1", spread=True)))
-        await asyncio.gather(buying, provider.delete(first.id))
+        launching = asyncio.create_task(provider.create(a_request("web-1", spread=True)))
+        await asyncio.gather(launching, provider.delete(first.id))
         assert rig.server("web-1").placement_group in rig.sandbox.account.placement_groups
         foreign = rig.ask("POST", "/placement_groups", {"name": "theirs", "type": "spread"})["placement_group"]["id"]
         alone = await provider.create(a_request("web-2"))
@@ -351,7 +351,7 @@ async def test_five_hundred_servers_cost_few_calls_an_hour() -> None:
     rig = Rig()
     async with rig.opened() as provider:
         for first in range(0, 500, 50):
-            await bought(provider, *(a_request(f"web-{number}") for number in range(first, first + 50)))
+            await launched(provider, *(a_request(f"web-{number}") for number in range(first, first + 50)))
         rig.sandbox.calls.clear()
         loop = asyncio.get_running_loop()
         ends, lists = loop.time() + 3600, 0

@@ -107,8 +107,8 @@ async def test_every_type_of_the_project_is_listed_with_its_price() -> None:
     rig = Rig()
     async with rig.opened() as provider:
         by_id = {offering.id: offering for offering in await provider.offerings()}
-    sold = by_id["hetzner-ccx63-ash"]
-    assert (sold.price_per_hour, sold.currency, sold.resources["cpu"]) == (1.3790, "EUR", "48")
+    offered = by_id["hetzner-ccx63-ash"]
+    assert (offered.price_per_hour, offered.currency, offered.resources["cpu"]) == (1.3790, "EUR", "48")
     dead = by_id["hetzner-cpx11-fsn1"]
     assert (dead.is_cloud, dead.stock) == (False, 0)
     assert "gex44" not in {offering.server_type for offering in by_id.values()}

@@ -138,7 +138,7 @@ def allocatable(known: Sequence[OfferingStatus], *, image: str = "", others: Seq
     """How much memory is believed to be there for pods of a pool with this image."""
     pool, another = a_pool(learnt=known, machine={"image": image}), a_pool("another", learnt=others)
     shop = shop_of({"kwok": a_cloud()}, [pool, another], [], NOW, PROVISION)
-    return allocatable_from(shop.sold[SMALL].offering, pool)["memory"]
+    return allocatable_from(shop.offered[SMALL].offering, pool)["memory"]
 
 
 def test_the_first_node_that_is_larger_raises_the_estimate_by_a_hundredth_less() -> None:

@@ -45,7 +45,7 @@ def test_no_machine_costs_less_than_nothing() -> None:
 def test_a_plan_sees_the_price_of_each_pool() -> None:
     dear, cheap = a_pool("a"), a_pool("b", machine={"publicIPv4": False})
     market = node_options_of(SimulatedCluster.copy_of(a_snapshot(dear, cheap)), [dear, cheap], [OFFERING])
-    found = [(kind.pool.metadata.name, kind.offering.price_per_hour) for kind in market.kinds]
+    found = [(kind.pool.metadata.name, kind.offering.price_per_hour) for kind in market.options]
     assert found == [("b", 0.0088), ("a", 0.0096)]
 
 
@@ -56,7 +56,7 @@ def test_a_plan_sees_the_price_of_each_pool() -> None:
 def test_what_a_pool_has_costs_what_it_pays(things: list[Thing], pool: NodePool, price: float) -> None:
     snapshot = a_snapshot(pool, *things)
     (held,) = holdings(snapshot, catalog_in(snapshot, PROVISION))
-    assert held.bought.cost_per_hour == price
+    assert held.launched.cost_per_hour == price
 
 
 def test_a_node_that_goes_saves_what_its_pool_pays() -> None:

@@ -225,5 +225,5 @@ def test_the_level_never_falls_before_it_is_forgotten_and_the_wait_is_bounded(
         level = known[0].level if known else 0
         if what == "fails":
             pool = a_pool(learnt=known)
-            sold = shop_of({"kwok": a_cloud(read_at=now)}, [pool], requests["fails"], now, PROVISION).sold
-            assert sold[SMALL].access is Availability.CLOSED
+            offered = shop_of({"kwok": a_cloud(read_at=now)}, [pool], requests["fails"], now, PROVISION).offered
+            assert offered[SMALL].access is Availability.CLOSED

@@ -46,7 +46,7 @@ def a_shop(
 
 
 def accesses(shop: OfferingCatalog) -> dict[str, str]:
-    return {name: one.access.value for name, one in shop.sold.items()}
+    return {name: one.access.value for name, one in shop.offered.items()}
 
 
 def stocks(shop: OfferingCatalog) -> dict[str, int | None]:
@@ -127,7 +127,7 @@ def test_a_quota_that_is_not_noted_yet_closes_all_of_the_provider() -> None:
 
 def test_the_latest_failure_gives_the_reason() -> None:
     requests = [a_failed_request("a", reason="NoMachine"), a_failed_request("b", since=NOW - MINUTE)]
-    assert a_shop(requests=requests).sold[SMALL].why == "it was NoMachine"
+    assert a_shop(requests=requests).offered[SMALL].why == "it was NoMachine"
 
 
 # A pool's own mistake
@@ -155,13 +155,13 @@ def test_what_one_pool_does_wrong_is_closed_for_that_pool(
     shop = a_shop(pools=[a_pool(learnt=learnt), a_pool("other")], requests=requests)
     assert set(accesses(shop).values()) == {"open"}
     assert (shop.closed, shop.trials) == (closed, trials)
-    assert shop.sold[SMALL].offering == FSN1
+    assert shop.offered[SMALL].offering == FSN1
 
 
 def test_what_is_known_of_sizes_counts_for_all_although_one_pool_made_a_mistake() -> None:
     shop = a_shop(an_entry(reason="Invalid", surprises=2, lacks={"cpu": "1"}))
-    assert shop.sold[SMALL].access is Availability.CLOSED
-    assert shop.sold[SMALL].offering.resources["cpu"] == "1"
+    assert shop.offered[SMALL].access is Availability.CLOSED
+    assert shop.offered[SMALL].offering.resources["cpu"] == "1"
 
 
 # Stock
@@ -255,9 +255,11 @@ def test_an_offering_is_believed_to_be_what_its_nodes_turned_out_to_be() -> None
         a_pool("two", learnt=[OfferingStatus(SMALL, lacks={"cpu": "1"})]),
     ]
     shop = a_shop(pools=pools)
-    assert shop.sold[SMALL].access is Availability.OPEN
-    assert shop.sold[SMALL].offering.resources == {"cpu": "1", "memory": "3221225472", "pods": "110"}
-    assert shop.sold[NBG1.id].offering.resources == shop.sold[SMALL].offering.resources  # one type, wherever it stands
+    assert shop.offered[SMALL].access is Availability.OPEN
+    assert shop.offered[SMALL].offering.resources == {"cpu": "1", "memory": "3221225472", "pods": "110"}
+    assert (
+        shop.offered[NBG1.id].offering.resources == shop.offered[SMALL].offering.resources
+    )  # one type, wherever it stands
     assert shop.disappointing == {SMALL, NBG1.id}
 
 
@@ -303,7 +305,7 @@ def test_whatever_the_clocks_did_everything_may_be_tried_when_all_times_are_over
 ) -> None:
     later = NOW + 300 * MINUTE + PROVISION.forget_after
     shop = a_shop(*learnt, requests=requests, now=later)
-    assert Availability.CLOSED not in {one.access for one in shop.sold.values()}
+    assert Availability.CLOSED not in {one.access for one in shop.offered.values()}
 
 
 @given(st.lists(_ENTRIES, max_size=4), st.lists(_REQUESTS, max_size=4))
@@ -311,7 +313,7 @@ def test_an_offering_on_trial_is_never_sold_twice_at_once(
     learnt: list[OfferingStatus], requests: list[NodeRequest]
 ) -> None:
     shop = a_shop(*learnt, requests=requests)
-    on_trial = [name for name, one in shop.sold.items() if one.access is Availability.ON_TRIAL]
+    on_trial = [name for name, one in shop.offered.items() if one.access is Availability.ON_TRIAL]
     pending = [one.spec.target_offering for one in requests if one.status.phase == "Pending"]
     for name in on_trial:
-        assert (shop.sold[name].offering.stock or 0) + min(1, pending.count(name)) <= 1
+        assert (shop.offered[name].offering.stock or 0) + min(1, pending.count(name)) <= 1

@@ -12,7 +12,7 @@ from growth.api.machine import request_for
 from growth.api.provider_state import ProviderState
 from growth.api.references import reference_by_name
 from growth.decide.capacity.offering_catalog import shop_of
-from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_bought, shortages
+from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_launched, shortages
 from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.contract import DeciderState
 from growth.decide.solver.minimum_nodes import Shortage
@@ -88,7 +88,7 @@ def test_a_machine_is_counted_once(things: Sequence[Thing], expected: list[str])
     ],
 )  # fmt: skip
 def test_what_a_machine_uses_up_of_its_pools_limits(things: Sequence[Thing], expected: PoolUsage) -> None:
-    assert [one.bought for one in held(*things)] == [expected]
+    assert [one.launched for one in held(*things)] == [expected]
 
 
 @pytest.mark.parametrize(
@@ -153,6 +153,6 @@ def test_a_machine_that_was_just_bought_counts_although_its_request_was_deleted(
     )
     outcome = Outcome(action=purchase, result=Result.DONE, at=NOW - 2 * SECOND, machine=a_machine())
     snapshot = a_snapshot(a_pool(), cloud)
-    bought = just_bought(snapshot, DeciderState({key_of(purchase): outcome}))
-    found = holdings(snapshot, shop_of(snapshot.clouds, [], [], NOW, PROVISION), bought)
+    launched = just_launched(snapshot, DeciderState({key_of(purchase): outcome}))
+    found = holdings(snapshot, shop_of(snapshot.clouds, [], [], NOW, PROVISION), launched)
     assert [one.name for one in found] == (["default-1"] if counts else [])

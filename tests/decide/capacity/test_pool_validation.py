@@ -17,7 +17,7 @@ WITHDRAWN = msgspec.structs.replace(an_offering("cpx11", is_cloud=False), withdr
 
 
 def stops(reason: str, why: str) -> PoolProblem:
-    return PoolProblem(reason, why, stops_buying=True)
+    return PoolProblem(reason, why, stops_launches=True)
 
 
 def clouds_of(*clouds: ProviderState) -> dict[str, ProviderState]:

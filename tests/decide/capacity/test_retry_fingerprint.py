@@ -16,8 +16,8 @@ from tests.decide.marketplace import a_pool
 from tests.decide.scale_up.town import LARGE, SMALL
 
 
-def a_shop(*sold: OfferingInCatalog) -> OfferingCatalog:
-    return OfferingCatalog({one.offering.id: one for one in sold or (OfferingInCatalog(SMALL, Availability.OPEN),)})
+def a_shop(*offered: OfferingInCatalog) -> OfferingCatalog:
+    return OfferingCatalog({one.offering.id: one for one in offered or (OfferingInCatalog(SMALL, Availability.OPEN),)})
 
 
 def with_(offering: Offering = SMALL, **fields: object) -> Offering:
@@ -114,7 +114,7 @@ def test_machines_count_only_where_there_is_a_limit() -> None:
     held = [PoolMachine("default", "a", "SMALL", None), PoolMachine("free", "b", "small", None)]
     now = circumstances_of((limited, free), a_shop(), held)
     assert now.machines == {"default/small": 1}
-    bought = now.after([(limited, SMALL), (limited, LARGE), (free, SMALL)])
-    assert bought.text == f"{now.facts} default/large=1 default/small=2"
-    assert bought.hold_what(now.text)
-    assert not now.hold_what(bought.text)
+    launched = now.after([(limited, SMALL), (limited, LARGE), (free, SMALL)])
+    assert launched.text == f"{now.facts} default/large=1 default/small=2"
+    assert launched.hold_what(now.text)
+    assert not now.hold_what(launched.text)

@@ -38,7 +38,7 @@ SOLD = (SMALL, MIDDLE, LARGE, DEAR)
 def a_fleet(
     nodes: Mapping[str, tuple[Offering, Sequence[str]]],
     *,
-    sold: Sequence[Offering] = SOLD,
+    offered: Sequence[Offering] = SOLD,
     staying: Iterable[str] = (),
     pods: Sequence[Pod] = (),
     pool: NodePool | None = None,
@@ -55,13 +55,13 @@ def a_fleet(
         for number, cpu in enumerate(asked)
     ]
     kept = set(staying)
-    bought = {name: PoolUsage.of("default", offering) for name, (offering, _) in nodes.items()}
+    launched = {name: PoolUsage.of("default", offering) for name, (offering, _) in nodes.items()}
     return ConsolidationProblem(
         simulated=SimulatedCluster.of(stages.a_snapshot(standing, [*working, *pods])),
         pools=(own,),
-        offerings=tuple(sold),
-        candidates=tuple(Candidate(name, one) for name, one in bought.items() if name not in kept),
-        others=tuple(one for name, one in bought.items() if name in kept),
+        offerings=tuple(offered),
+        candidates=tuple(Candidate(name, one) for name, one in launched.items() if name not in kept),
+        others=tuple(one for name, one in launched.items() if name in kept),
         at_once={"default": 10} if at_once is None else at_once,
         **question,
     )
@@ -70,7 +70,7 @@ def a_fleet(
 def forms(advice: MoveAdvice) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """Each move as a form, who goes, and what comes."""
     return [
-        (move.form, move.terminating, tuple(sorted(one.offering.server_type for one in move.buying)))
+        (move.form, move.terminating, tuple(sorted(one.offering.server_type for one in move.launching)))
         for move in advice.moves
     ]
 
@@ -85,7 +85,7 @@ def judge(question: ConsolidationProblem, advice: MoveAdvice) -> None:
     cost = advice.now_per_hour
     for move in advice.moves:
         to = dict(move.to)
-        for one in move.buying:
+        for one in move.launching:
             has[one.name] = dict(amounts_from(one.offering.resources))
         for name in move.terminating:
             stranded = [uid for uid, home in homes.items() if home == name and uid not in to]
@@ -114,7 +114,7 @@ def made(question: ConsolidationProblem, advice: MoveAdvice) -> ConsolidationPro
         for name in move.terminating:
             stage.remove_node(name)
             del left[name]
-        for one in move.buying:
+        for one in move.launching:
             maker.make(one.name, one.pool, one.offering).enter(stage)
             left[one.name] = Candidate(one.name, PoolUsage.of(one.pool.metadata.name, one.offering))
         for uid, node in move.to:

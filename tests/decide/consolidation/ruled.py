@@ -143,7 +143,7 @@ def carried_out(question: ConsolidationProblem, moves: Iterable[Move]) -> Iterab
     try:
         for move in moves:
             maker = TemplateNodes(stage)
-            for one in move.buying:
+            for one in move.launching:
                 maker.make(one.name, one.pool, one.offering).enter(stage)
             there = {uid: pod for name in move.terminating for uid, pod in stage.node_info(name).pods.items()}
             homeless = {uid: pod for uid, pod in there.items() if is_work(pod)}

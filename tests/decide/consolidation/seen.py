@@ -75,7 +75,7 @@ def a_budget(name: str, selector: Mapping[str, Any] | None, *, allowed: int = 0,
     return stages.an_object("PodDisruptionBudget", name, namespace, spec=spec, status={"disruptionsAllowed": allowed})
 
 
-def heard(world: ClusterCache, *things: object) -> ClusterCache:
+def observed(world: ClusterCache, *things: object) -> ClusterCache:
     """The World after it heard of all of this."""
     listeners = world.listeners()
     for thing in things:
@@ -87,7 +87,7 @@ def heard(world: ClusterCache, *things: object) -> ClusterCache:
 
 
 def a_snapshot(*things: object, now: datetime = NOW) -> Snapshot:
-    return heard(ClusterCache(), *things).snapshot(now)
+    return observed(ClusterCache(), *things).snapshot(now)
 
 
 def chosen(*things: object, min_age: timedelta = timedelta(0), state: DeciderState = STATE) -> CandidateSet:

@@ -39,8 +39,8 @@ def a_cordoned_node() -> Node:
 
 def test_a_node_with_pods_that_may_move_may_go() -> None:
     found = chosen(a_node("a"), a_pod("web", node="a"), a_node("b"))
-    bought = PoolUsage.of("default", SOLD[0])
-    assert found.candidates == (Candidate("a", bought), Candidate("b", bought))
+    launched = PoolUsage.of("default", SOLD[0])
+    assert found.candidates == (Candidate("a", launched), Candidate("b", launched))
     assert (dict(found.staying), found.others) == ({}, ())
 
 

@@ -26,11 +26,11 @@ ASKED = {DRAIN: "its disk is bad"}
 OLD = {TEMPLATE: "old"}
 
 
-def wished(pool: NodePool, *nodes: Node, sold: tuple[Offering, ...] = SOLD) -> list[tuple[str, str]]:
+def wished(pool: NodePool, *nodes: Node, offered: tuple[Offering, ...] = SOLD) -> list[tuple[str, str]]:
     """Who must go, and for which reason."""
-    cloud = msgspec.structs.replace(a_cloud(*(one.metadata.name for one in nodes)), offerings=sold)
+    cloud = msgspec.structs.replace(a_cloud(*(one.metadata.name for one in nodes)), offerings=offered)
     scene = ConsolidationContext(a_snapshot(pool, cloud, *nodes), DeciderState(), Settings())
-    return [(wish.node, wish.reason) for wish in wishes_in(scene)]
+    return [(disruption.node, disruption.reason) for disruption in wishes_in(scene)]
 
 
 def in_mode(mode: str, **spec: Any) -> NodePool:  # noqa: ANN401
@@ -50,7 +50,7 @@ def test_the_most_urgent_come_first() -> None:
         a_node("e"),
         a_node("f", annotations=ASKED | OLD),
     ]
-    assert wished(acting(expireAfter="720h"), *nodes, sold=(SOLD[0], withdrawn)) == [
+    assert wished(acting(expireAfter="720h"), *nodes, offered=(SOLD[0], withdrawn)) == [
         ("d", "Requested"),
         ("f", "Requested"),
         ("c", "Expired"),
@@ -68,8 +68,8 @@ def test_of_nodes_that_never_expire_those_go_of_which_something_else_is_said() -
         a_node("d"),
     ]
     everybody = [("c", "Requested"), ("b", "Drifted"), ("a", "Deprecated")]
-    assert wished(acting(), *nodes, sold=(SOLD[0], withdrawn)) == everybody
-    assert wished(in_mode("observe"), *nodes, sold=(SOLD[0], withdrawn)) == everybody[:1]
+    assert wished(acting(), *nodes, offered=(SOLD[0], withdrawn)) == everybody
+    assert wished(in_mode("observe"), *nodes, offered=(SOLD[0], withdrawn)) == everybody[:1]
 
 
 @pytest.mark.parametrize("mode", ["off", "observe"])
@@ -118,7 +118,7 @@ def test_a_provider_that_does_not_answer_has_withdrawn_nothing(problem: str) -> 
 
 
 def test_what_is_not_sold_any_more_is_deprecated() -> None:
-    assert wished(acting(), a_node("a"), sold=SOLD[1:]) == [("a", "Deprecated")]
+    assert wished(acting(), a_node("a"), offered=SOLD[1:]) == [("a", "Deprecated")]
 
 
 def test_who_goes_already_need_not_be_wished_away() -> None:
@@ -338,8 +338,8 @@ def test_a_machine_is_not_sold_twice() -> None:
     pods = [a_pod(f"web-{name}", node=name, requests={"cpu": "1500m"}) for name in "ab"]
     town = Town(*nodes, *pods)
     town.sell(msgspec.structs.replace(SOLD[0], stock=1), SOLD[1])
-    bought = [one.offering for move in town.advised() for one in move.buys]
-    assert bought == ["kwok-small-fsn1", "kwok-large-fsn1"]
+    launched = [one.offering for move in town.advised() for one in move.buys]
+    assert launched == ["kwok-small-fsn1", "kwok-large-fsn1"]
 
 
 def keeping(least: int, most: int) -> NodePool:
@@ -353,8 +353,8 @@ def test_what_a_pool_keeps_ready_is_bought_anew_before_it_goes(pods: list[Any]) 
     """One for each that goes, and pods go there, too."""
     nodes = [a_node(name, annotations=ASKED) for name in "ab"]
     town = Town(*nodes, *pods, pool=keeping(2, most=9))
-    bought = [[one.offering for one in move.buys] for move in town.advised()]
-    assert bought == [["kwok-small-fsn1"], ["kwok-small-fsn1"]]
+    launched = [[one.offering for one in move.buys] for move in town.advised()]
+    assert launched == [["kwok-small-fsn1"], ["kwok-small-fsn1"]]
 
 
 def test_nothing_is_bought_for_min_while_enough_others_are_ready() -> None:

@@ -24,9 +24,9 @@ def asked(*things: Node | Pod | NodePool, going: str = "ab") -> ConsolidationPro
     return question_of(snapshot, STATE, SETTINGS, choice, at_once={})
 
 
-def bought(question: ConsolidationProblem) -> list[list[str]]:
+def launched(question: ConsolidationProblem) -> list[list[str]]:
     """By move, the types that it buys."""
-    return [[one.offering.server_type for one in move.buying] for move in empty(question).moves]
+    return [[one.offering.server_type for one in move.launching] for move in empty(question).moves]
 
 
 @pytest.mark.parametrize("group", ["kwok", "kwok-small*", f"default/{SOLD[0].id}"])
@@ -36,13 +36,13 @@ def test_of_what_is_on_trial_one_machine_is_bought_in_a_round(group: str) -> Non
     nodes = [a_node(name) for name in "ab"]
     pods = [a_pod(f"web-{name}", node=name, requests={"cpu": "1500m"}) for name in "ab"]
     question = msgspec.structs.replace(asked(POOL, *nodes, *pods), trials=(group,))
-    assert bought(question) == ([["small"]] if group == "kwok" else [["small"], ["large"]])
+    assert launched(question) == ([["small"]] if group == "kwok" else [["small"], ["large"]])
 
 
 def test_who_tolerates_closed_nodes_does_not_go_from_one_that_must_go_to_the_next() -> None:
     nodes = [a_node(name) for name in "ab"]
     pods = [a_pod(f"web-{name}", node=name, tolerations=[CLOSED]) for name in "ab"]
-    assert bought(asked(POOL, *nodes, *pods)) == [["small"], []]
+    assert launched(asked(POOL, *nodes, *pods)) == [["small"], []]
 
 
 def test_who_stays_on_a_node_that_cannot_be_emptied_keeps_others_away() -> None:

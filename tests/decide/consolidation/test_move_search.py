@@ -52,14 +52,14 @@ def test_a_dear_machine_is_replaced_by_a_cheaper_one() -> None:
 
 
 def test_several_become_one() -> None:
-    advice = advise(a_fleet({"a": (DEAR, ["1500m"]), "b": (DEAR, ["1500m"])}, sold=(MIDDLE,)))
+    advice = advise(a_fleet({"a": (DEAR, ["1500m"]), "b": (DEAR, ["1500m"])}, offered=(MIDDLE,)))
     assert forms(advice) == [("merge", ("a", "b"), ("middle",))]
     assert advice.after_per_hour == pytest.approx(MIDDLE.price_per_hour)
 
 
 def test_a_large_one_is_split_into_small_ones() -> None:
     """What no peer does."""
-    advice = advise(a_fleet({"a": (LARGE, ["1900m", "1900m"])}, sold=(SMALL, LARGE)))
+    advice = advise(a_fleet({"a": (LARGE, ["1900m", "1900m"])}, offered=(SMALL, LARGE)))
     assert forms(advice) == [("split", ("a",), ("small", "small"))]
 
 
@@ -71,9 +71,9 @@ def test_a_cluster_that_is_the_cheapest_is_left_alone() -> None:
 
 def test_little_is_not_worth_the_trouble() -> None:
     little = of_size("middle", 4, 3.9)
-    assert advise(a_fleet({"a": (DEAR, ["3500m"])}, sold=(little,))).moves == ()
+    assert advise(a_fleet({"a": (DEAR, ["3500m"])}, offered=(little,))).moves == ()
     eager = SavingThreshold(share=0.01, pays_back_within=timedelta(days=1))
-    assert forms(advise(a_fleet({"a": (DEAR, ["3500m"])}, sold=(little,), worth={"default": eager}))) == [
+    assert forms(advise(a_fleet({"a": (DEAR, ["3500m"])}, offered=(little,), worth={"default": eager}))) == [
         ("replace", ("a",), ("middle",))
     ]
 
@@ -97,9 +97,9 @@ def test_of_two_that_waste_the_same_the_one_goes_from_which_fewer_have_to_move()
 def test_not_too_many_go_for_machines_that_they_share() -> None:
     """One pod without a place would undo the whole, and all that was bought for it would go again."""
     fleet = {f"n{number:02}": (DEAR, ["700m", "800m", "900m"]) for number in range(24)}
-    moves = advise(a_fleet(fleet, at_once={"default": 24}, sold=(LARGE,))).moves
+    moves = advise(a_fleet(fleet, at_once={"default": 24}, offered=(LARGE,))).moves
     assert moves
-    assert max(len(move.terminating) for move in moves if move.buying) <= 8
+    assert max(len(move.terminating) for move in moves if move.launching) <= 8
 
 
 def test_a_node_that_is_none_to_go_stays_and_takes_in_others() -> None:
@@ -124,16 +124,16 @@ def test_no_more_than_may_go_at_once_go_in_one_wave() -> None:
 def test_room_is_kept_for_who_may_come_back() -> None:
     fleet = {"a": (MIDDLE, ["1"]), "b": (MIDDLE, ["2"])}
     ghost = stages.a_pod("ghost", requests={"cpu": "2"})
-    assert advise(a_fleet(fleet, ghosts=(ghost,), sold=(MIDDLE,))).moves == ()
+    assert advise(a_fleet(fleet, ghosts=(ghost,), offered=(MIDDLE,))).moves == ()
 
 
 def test_nobody_moves_to_a_node_that_empties_itself() -> None:
     """When its Job has ended, a whole machine would be paid for who was moved there."""
     fleet = {"a": (MIDDLE, ["2"]), "b": (MIDDLE, list[str]())}
     job = stages.a_pod("job", node="b", requests={"cpu": "1"}, owner={**OWNER, "kind": "Job"})
-    assert advise(a_fleet(fleet, staying=["b"], pods=(job,), sold=(MIDDLE,))).moves == ()
+    assert advise(a_fleet(fleet, staying=["b"], pods=(job,), offered=(MIDDLE,))).moves == ()
     stays = stages.a_pod("stays", node="b", requests={"cpu": "1"}, owner=OWNER)
-    folded = advise(a_fleet(fleet, staying=["b"], pods=(job, stays), sold=(MIDDLE,)))
+    folded = advise(a_fleet(fleet, staying=["b"], pods=(job, stays), offered=(MIDDLE,)))
     assert forms(folded) == [("fold", ("a",), ())], "it does not, if somebody else works there"
 
 
@@ -141,18 +141,18 @@ def test_who_may_come_back_finds_room_where_jobs_work() -> None:
     fleet = {"a": (MIDDLE, ["1"]), "b": (MIDDLE, ["2"]), "c": (MIDDLE, list[str]())}
     job = stages.a_pod("job", node="c", requests={"cpu": "100m"}, owner={**OWNER, "kind": "Job"})
     ghost = stages.a_pod("ghost", requests={"cpu": "3500m"})
-    advice = advise(a_fleet(fleet, staying=["c"], pods=(job,), ghosts=(ghost,), sold=(MIDDLE,)))
+    advice = advise(a_fleet(fleet, staying=["c"], pods=(job,), ghosts=(ghost,), offered=(MIDDLE,)))
     assert [form for form, _, _ in forms(advice)] == ["fold"]
 
 
 def test_a_ghost_for_which_there_is_no_room_keeps_none() -> None:
     fleet = {"a": (MIDDLE, ["1"]), "b": (MIDDLE, ["2"])}
     ghost = stages.a_pod("ghost", requests={"cpu": "64"})
-    assert len(advise(a_fleet(fleet, ghosts=(ghost,), sold=(MIDDLE,))).moves) == 1
+    assert len(advise(a_fleet(fleet, ghosts=(ghost,), offered=(MIDDLE,))).moves) == 1
 
 
 def test_a_pod_that_could_be_bought_no_place_keeps_its_node() -> None:
-    advice = advise(a_fleet({"a": (LARGE, ["12"])}, sold=(SMALL,)))
+    advice = advise(a_fleet({"a": (LARGE, ["12"])}, offered=(SMALL,)))
     assert advice.moves == ()
 
 
@@ -192,11 +192,11 @@ def fleets(draw: st.DrawFn) -> ConsolidationProblem:
                 asked.append(cpu)
         nodes[f"node-{number}"] = (offering, asked)
     staying = draw(st.sets(st.sampled_from(sorted(nodes)), max_size=2))
-    wishes = enumerate(draw(st.lists(CORES, max_size=3)))
-    ghosts = [stages.a_pod(f"ghost-{number}", requests={"cpu": cpu}) for number, cpu in wishes]
-    sold = draw(st.sampled_from([SOLD, (SMALL, LARGE), (MIDDLE,), (DEAR, LARGE)]))
+    disruptions = enumerate(draw(st.lists(CORES, max_size=3)))
+    ghosts = [stages.a_pod(f"ghost-{number}", requests={"cpu": cpu}) for number, cpu in disruptions]
+    offered = draw(st.sampled_from([SOLD, (SMALL, LARGE), (MIDDLE,), (DEAR, LARGE)]))
     at_once = {"default": draw(st.integers(1, 8))}
-    return a_fleet(nodes, sold=sold, staying=staying, ghosts=tuple(ghosts), at_once=at_once)
+    return a_fleet(nodes, offered=offered, staying=staying, ghosts=tuple(ghosts), at_once=at_once)
 
 
 @settings(max_examples=examples(150))
@@ -227,15 +227,15 @@ FOUR = {f"n{number}": (DEAR, ["1"]) for number in range(4)}
 
 
 def test_while_less_and_less_is_wanted_nothing_is_bought_that_is_of_no_use_soon() -> None:
-    steady = advise(a_fleet(FOUR, sold=(SMALL,), at_once={"default": 1}))
+    steady = advise(a_fleet(FOUR, offered=(SMALL,), at_once={"default": 1}))
     assert {move.form for move in steady.moves} == {"split", "fold"}
-    fading = a_fleet(FOUR, sold=(SMALL,), at_once={"default": 1})
+    fading = a_fleet(FOUR, offered=(SMALL,), at_once={"default": 1})
     fading = msgspec.structs.replace(fading, fades_per_hour=0.9)
     assert {move.form for move in advise(fading).moves} == {"fold"}, "pods still go where there is room"
 
 
 def test_while_a_little_less_is_wanted_what_is_far_cheaper_is_bought_all_the_same() -> None:
-    fading = a_fleet({"n0": (DEAR, ["1"])}, sold=(SMALL,))
+    fading = a_fleet({"n0": (DEAR, ["1"])}, offered=(SMALL,))
     fading = msgspec.structs.replace(fading, fades_per_hour=0.05)
     assert [move.form for move in advise(fading).moves] == ["replace"]
 

@@ -25,7 +25,7 @@ from tests.decide.consolidation.seen import (
     a_budget,
     a_cloud,
     a_pod,
-    heard,
+    observed,
 )
 from tests.decide.marketplace import a_node, a_pool, a_removal, an_entry
 from tests.decide.stages import a_pod as a_plain_pod
@@ -33,7 +33,7 @@ from tests.drawing import examples
 
 
 def asked(world: ClusterCache, *things: object, **fields: object) -> ConsolidationProblem:
-    snapshot = heard(world, *things).snapshot(NOW)
+    snapshot = observed(world, *things).snapshot(NOW)
     choice = choice_in(snapshot, STATE, SETTINGS, {})
     return question_of(snapshot, STATE, SETTINGS, choice, **{"at_once": {"default": 3}, **fields})  # pyright: ignore[reportArgumentType]
 
@@ -52,7 +52,7 @@ def test_it_outlives_what_it_was_made_of() -> None:
     pods = [a_pod(f"web-{name}", node=name) for name in ("a", "b")]
     world = ClusterCache()
     question = asked(world, POOL, a_cloud("a", "b"), *nodes, *pods)
-    heard(world, *(a_pod(f"big-{name}", node=name, requests={"cpu": "1500m"}) for name in ("a", "b")))
+    observed(world, *(a_pod(f"big-{name}", node=name, requests={"cpu": "1500m"}) for name in ("a", "b")))
     assert [move.form for move in advise(question).moves] == ["fold"]
 
 
@@ -93,7 +93,7 @@ def test_what_a_pool_did_wrong_it_does_not_repeat() -> None:
 def test_a_node_that_is_just_being_given_up_is_none_to_move_to() -> None:
     """Failover noted that its pods lose their machine; the taint is written in this moment."""
     lost = a_pod("lost", node="lost")
-    world = heard(ClusterCache(), POOL, a_cloud("a", "lost"), a_node("a"), a_node("lost"), lost)
+    world = observed(ClusterCache(), POOL, a_cloud("a", "lost"), a_node("a"), a_node("lost"), lost)
     snapshot = world.snapshot(NOW)
     note_displaced(snapshot, [lost])
     choice = choice_in(snapshot, STATE, SETTINGS, {})

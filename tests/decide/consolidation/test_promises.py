@@ -35,8 +35,8 @@ def fleets(draw: st.DrawFn) -> list[Any]:
     cpu = draw(st.sampled_from(["500m", "1"]))
     for number, offering in enumerate(draw(st.lists(st.sampled_from(sorted(CORES)), min_size=2, max_size=7))):
         name = f"n{number}"
-        wish = draw(st.sampled_from([{}, {}, {}, {DRAIN: "so"}, {TEMPLATE: "old"}]))
-        things.append(a_node(name, offering=offering, has=ROOM[offering], annotations={**WORKED, **wish}))
+        disruption = draw(st.sampled_from([{}, {}, {}, {DRAIN: "so"}, {TEMPLATE: "old"}]))
+        things.append(a_node(name, offering=offering, has=ROOM[offering], annotations={**WORKED, **disruption}))
         count = draw(st.integers(0, CORES[offering]))
         apps = draw(st.lists(st.sampled_from("xyz"), min_size=count, max_size=count))
         things += (

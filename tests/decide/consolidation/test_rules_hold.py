@@ -12,7 +12,7 @@ from growth.decide.consolidation.move_search import advise
 from growth.decide.consolidation.problem_builder import question_of
 from growth.observe.cache import ClusterCache
 from tests.decide.consolidation.ruled import Cluster, carried_out, clusters
-from tests.decide.consolidation.seen import NOW, SETTINGS, STATE, heard
+from tests.decide.consolidation.seen import NOW, SETTINGS, STATE, observed
 
 pytestmark = pytest.mark.long
 
@@ -26,7 +26,7 @@ def keep_to_budgets(cluster: Cluster, moves: tuple[Move, ...]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(cluster=clusters(), most=st.integers(1, 4))
 def test_after_every_prefix_of_moves_all_pods_fit_and_it_costs_less(cluster: Cluster, most: int) -> None:
-    snapshot = heard(ClusterCache(), *cluster.things).snapshot(NOW)
+    snapshot = observed(ClusterCache(), *cluster.things).snapshot(NOW)
     choice = choice_in(snapshot, STATE, SETTINGS, {})
     at_once = {"default": most, "extra": most}
     question = question_of(snapshot, STATE, SETTINGS, choice, at_once=at_once)
@@ -49,9 +49,9 @@ def test_after_every_prefix_of_moves_all_pods_fit_and_it_costs_less(cluster: Clu
 @given(cluster=clusters(), wanted=st.sets(st.integers(0, 6)), shunned=st.sets(st.integers(0, 6)))
 def test_whoever_must_go_leaves_all_pods_a_place(cluster: Cluster, wanted: set[int], shunned: set[int]) -> None:
     """One node after the other, whatever that costs."""
-    snapshot = heard(ClusterCache(), *cluster.things).snapshot(NOW)
-    wishes: dict[str, Reason] = {f"n{n}": "Requested" for n in sorted(wanted) if f"n{n}" in snapshot.nodes}
-    choice = wished_in(snapshot, STATE, SETTINGS, {}, wishes)
+    snapshot = observed(ClusterCache(), *cluster.things).snapshot(NOW)
+    disruptions: dict[str, Reason] = {f"n{n}": "Requested" for n in sorted(wanted) if f"n{n}" in snapshot.nodes}
+    choice = wished_in(snapshot, STATE, SETTINGS, {}, disruptions)
     question = question_of(snapshot, STATE, SETTINGS, choice, at_once={})
     found = empty(question, [f"n{n}" for n in sorted(shunned)])
     assert {*found.stuck, *(name for move in found.moves for name in move.terminating)} == {

@@ -64,7 +64,7 @@ class Town:
         self.memory: object = None
         self.answer: object = None
         self.thought: Callable[[], object] | None = None
-        self.sold: tuple[Offering, ...] = SOLD
+        self.offered: tuple[Offering, ...] = SOLD
         self.pool = pool or acting()
         self._things: dict[tuple[str, str], Any] = {}
         self.add(self.pool, *things)
@@ -106,7 +106,7 @@ class Town:
         self._hear_of_machines()
 
     def sell(self, *offerings: Offering) -> None:
-        self.sold = offerings
+        self.offered = offerings
         self._hear_of_machines()
 
     def _hear_of_machines(self, problem: str = "") -> None:
@@ -114,7 +114,7 @@ class Town:
             market.a_machine(name, offering=node.metadata.labels["growth.dev/offering"])
             for name, node in self.nodes.items()
         ]
-        self.world.hear_of_cloud(market.a_cloud(*self.sold, machines=machines, read_at=self.now, problem=problem))
+        self.world.hear_of_cloud(market.a_cloud(*self.offered, machines=machines, read_at=self.now, problem=problem))
 
     # Time
 
@@ -195,8 +195,8 @@ class Town:
                     raise AssertionError(action)
 
     def _buy(self, name: str, offering: str) -> None:
-        bought = next(one for one in self.sold if one.id == offering)
-        self.add(a_node(name, offering=offering, has=bought.resources, born=self.now))
+        launched = next(one for one in self.offered if one.id == offering)
+        self.add(a_node(name, offering=offering, has=launched.resources, born=self.now))
 
     def _mark(self, node: Node) -> None:
         taints = () if node.spec.taints else (LEAVES,)

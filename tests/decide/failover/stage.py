@@ -80,7 +80,7 @@ class Stage:
         self.provider_fails = self.shows_nothing = False
         self.beating: set[str] = set()
         self.renewed: dict[str, float] = {}
-        self.heard: dict[str, float] = {}
+        self.observed: dict[str, float] = {}
         """When this process last heard of each node's renewal; of one that it only found, when it found it."""
         self.renewals: dict[str, float] = {}
         """The same, without those that it only found."""
@@ -109,7 +109,7 @@ class Stage:
         self.hands = Hands(self)
         self.wake_at: datetime | None = None
         self.is_awake = True
-        self.heard = dict.fromkeys(self.heard, self.elapsed)
+        self.observed = dict.fromkeys(self.observed, self.elapsed)
         self.renewals, self.delivered = {}, []
         self.steady_since = self.slipped_at = None
         self._told: dict[str, Any] = {}
@@ -310,7 +310,7 @@ class Stage:
 
     def _note_renewal(self, name: str, world: ClusterCache) -> None:
         if self.world is world:
-            self.renewals[name] = self.heard[name] = self.elapsed
+            self.renewals[name] = self.observed[name] = self.elapsed
 
     def _give_up(self, name: str, uid: str) -> None:
         node = self.nodes.get(name)

@@ -67,10 +67,10 @@ def test_a_machine_to_which_something_is_being_done_is_not_dead() -> None:
 
 def test_a_sign_of_life_begins_it_anew() -> None:
     proven = after((20, OFF), (25, OFF), (30, OFF))
-    assert proven.heard(START).is_proven(TERMS), "that is no new sign"
-    heard = proven.heard(START + 26 * SECOND)
-    assert heard.finding(TERMS) is Finding.SILENT
-    assert heard.told(a_reading(25, OFF)).finding(TERMS) is Finding.SILENT
+    assert proven.observed(START).is_proven(TERMS), "that is no new sign"
+    observed = proven.observed(START + 26 * SECOND)
+    assert observed.finding(TERMS) is Finding.SILENT
+    assert observed.told(a_reading(25, OFF)).finding(TERMS) is Finding.SILENT
 
 
 def test_an_answer_is_fresh_for_less_than_five_seconds_and_only_if_it_says_dead() -> None:
@@ -98,4 +98,4 @@ def test_a_machine_is_gone_for_good_only_if_that_was_said_often_enough() -> None
 def test_a_machine_that_was_seen_to_be_stopped_ended_in_good_order_until_it_lives_again() -> None:
     case = after((20, Power.STOPPING), (25, OFF))
     assert case.was_stopping
-    assert not case.heard(START + 26 * SECOND).was_stopping
+    assert not case.observed(START + 26 * SECOND).was_stopping

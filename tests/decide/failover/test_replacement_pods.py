@@ -75,7 +75,7 @@ def displaced(
     said = decide(snapshot, DeciderState(outcomes, carry=memory), settings).said
     if case is not None and settings.failover.mode == "act" and node.spec.taints == ():
         assert any(isinstance(one, EditObject | FenceMachine) for one in said), "the test's own case is wrong"
-    return [one.stand_in.metadata.name for one in displaced_in(snapshot).values()]
+    return [one.virtual_pod.metadata.name for one in displaced_in(snapshot).values()]
 
 
 DATABASE = a_pod("db-0", node="n1", owner=owned_by("StatefulSet"))

@@ -54,7 +54,7 @@ class WatchedStage(Stage):
     def _told_of(self, name: str) -> list[tuple[float, PowerReading]]:
         """What was read about its machine since its last sign of life, in the order in which it was read."""
         machine = self.world.nodes[name].spec.provider_id.removeprefix("kwok://growth/")
-        since = self.heard.get(name, -1.0)
+        since = self.observed.get(name, -1.0)
         told = [(at, one) for at, one in self.delivered if one.machine_id == machine and at > since]
         return sorted(told, key=lambda one: (one[0], not one[1].is_dead))
 
@@ -82,7 +82,7 @@ class WatchedStage(Stage):
         assert [pod for pod in pods if not any(tolerates(one, SHUTDOWN) for one in pod.spec.tolerations)] == []
         assert [pod for pod in self.world.lingering.values() if pod.node_name == name] == []
         assert [one for one in attached if one.spec.node_name == name] == []
-        assert name not in self.heard or self.elapsed - self.heard[name] < 20.001
+        assert name not in self.observed or self.elapsed - self.observed[name] < 20.001
 
     def _mind_the_release(self, release: ReleasePod) -> None:
         name = self._node_of(release)

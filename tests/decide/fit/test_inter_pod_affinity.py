@@ -131,10 +131,10 @@ def test_terminating_pods_still_attract_and_repel() -> None:
 
 
 def test_wishes_never_block() -> None:
-    wish = [{"weight": 1, "podAffinityTerm": term(DB)}]
+    preference = [{"weight": 1, "podAffinityTerm": term(DB)}]
     affinity = {
-        "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wish},
-        "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wish},
+        "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preference},
+        "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preference},
     }
     shy = a_pod(node="a1", labels=DB, affinity=affinity)
     assert where(a_stage(NODES, [shy]), a_pod(labels=DB, affinity=affinity)) == ANYWHERE

@@ -97,8 +97,8 @@ def test_the_reason_names_what_is_asked_and_what_is_there(spec: Json, reason: st
 
 
 def test_preferred_affinity_never_blocks() -> None:
-    wish = {"weight": 100, "preference": labels("In", "none")}
-    pod = a_pod(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}})
+    preference = {"weight": 100, "preference": labels("In", "none")}
+    pod = a_pod(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [preference]}})
     assert len(where(a_stage(NODES), pod)) == 4
 
 

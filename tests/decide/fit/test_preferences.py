@@ -17,8 +17,8 @@ NODES = [
 TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
 
 
-def wishing(kind: str, weight: int, **wish: object) -> Json:
-    return {"affinity": {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": weight, **wish}]}}}
+def wishing(kind: str, weight: int, **preference: object) -> Json:
+    return {"affinity": {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": weight, **preference}]}}}
 
 
 SPREAD = {**TERM, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}

@@ -68,17 +68,17 @@ def after_end(memory: NodeRecord | None, transaction: Transaction) -> NodePage:
     return NodePage(NAME, record=memory, transactions=(transaction,), written=written)
 
 
-def look(
+def page_pass(
     page: NodePage,
     *,
     before: PageResult | None = None,
     after: float = 0,
-    heard: int = 1_000,
+    observed: int = 1_000,
     **memory: Any,  # noqa: ANN401
 ) -> PageResult:
     """What comes of it, so many seconds later, for one who has heard of nodes up to that version."""
     world = ClusterCache(lambda: NOW, remembers=True)
-    world.past.nodes_version = heard
+    world.past.nodes_version = observed
     world.past.pages[page.name] = page
     settings = Settings(memory=MemorySettings(**memory))
     return look_at(
@@ -88,7 +88,7 @@ def look(
 
 def waited(page: NodePage, seconds: float, **memory: Any) -> PageResult:  # noqa: ANN401
     """The second look at it, so much later."""
-    return look(page, before=look(page, **memory), after=seconds, **memory)
+    return page_pass(page, before=page_pass(page, **memory), after=seconds, **memory)
 
 
 def deeds(actions: tuple[Action, ...]) -> list[str]:

@@ -111,7 +111,7 @@ class Shelf:
 
     # What is done
 
-    def look(self, name: str) -> PageResult:
+    def page_pass(self, name: str) -> PageResult:
         """What one page needs next."""
         snapshot = self.world.snapshot(self.now)
         scene = NodeMemoryContext(snapshot, _SETTINGS)
@@ -120,7 +120,7 @@ class Shelf:
 
     def step(self, name: str) -> bool:
         """Do what is said about one page; whether anything was."""
-        works = self.look(name).works
+        works = self.page_pass(name).works
         for action in works:
             self._do(action)
         return any(not isinstance(action, RecordEvent) for action in works)

@@ -191,14 +191,14 @@ class Replica:
         """It loses all that it knows, and begins anew."""
         self._start()
 
-    def look(self, desk: NodeMemoryCarry | None = None) -> Decision:
+    def page_pass(self, desk: NodeMemoryCarry | None = None) -> Decision:
         """What it would decide now, with this on its desk."""
         state = DeciderState(carry=desk or self.desk, identity=self.identity)
         return decide(self.world.snapshot(self._server.clock.instant), state, self.settings)
 
     def decide(self) -> list[Action]:
         """What it decides now."""
-        decision = self.look()
+        decision = self.page_pass()
         assert isinstance(decision.previous, NodeMemoryCarry)
         self.desk = decision.previous
         return [said for said in decision.said if isinstance(said, CreateObject | PatchObject | DeleteObject)]

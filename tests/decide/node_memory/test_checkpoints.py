@@ -19,7 +19,7 @@ from tests.decide.node_memory.pages import (
     a_node,
     a_transaction,
     deeds,
-    look,
+    page_pass,
     reasons,
     remembered,
     waited,
@@ -34,7 +34,7 @@ def a_page(version: int = 50, labels: dict[str, str] | None = None) -> NodePage:
 
 def test_a_change_is_written_down_after_a_while_and_not_before_the_marker() -> None:
     page = a_page()
-    assert look(page).works == ()
+    assert page_pass(page).works == ()
     found = waited(page, WAIT)
     assert deeds(found.works) == ["create ConfigMap worker-1"]
     assert (remembered(found).labels, remembered(found).removed) == ({"team": "blue", MARKER: "7"}, ("gone",))
@@ -45,15 +45,15 @@ def test_a_change_is_written_down_after_a_while_and_not_before_the_marker() -> N
 def test_what_is_written_down_is_not_written_again() -> None:
     memory = a_memory("new", 40, is_final=False, removed=("gone",), team="blue")
     page = msgspec.structs.replace(a_page(), record=memory)
-    assert look(page).is_idle
+    assert page_pass(page).is_idle
 
 
 def test_a_node_that_changes_all_the_time_is_written_down_once_in_a_while() -> None:
     page = a_page()
-    written = look(page, before=look(page), after=WAIT)
+    written = page_pass(page, before=page_pass(page), after=WAIT)
     changed = a_page(51, {"team": "red"})
     memory = a_memory("new", 50, is_final=False, removed=("gone",), team="blue")
-    again = look(msgspec.structs.replace(changed, record=memory), before=written, after=WAIT)
+    again = page_pass(msgspec.structs.replace(changed, record=memory), before=written, after=WAIT)
     assert (again.works, again.due) == ((), NOW + timedelta(seconds=2 * WAIT))
 
 
@@ -76,9 +76,9 @@ def going(**labels: str) -> NodePage:
 
 def test_a_node_that_goes_is_written_down_at_once_and_then_let_go() -> None:
     page = going(team="blue")
-    assert deeds(look(page, finalizer=True).works) == ["create ConfigMap worker-1"]
+    assert deeds(page_pass(page, finalizer=True).works) == ["create ConfigMap worker-1"]
     saved = msgspec.structs.replace(page, record=a_memory("new", 50, is_final=False, team="blue"))
-    (action,) = look(saved, finalizer=True).works
+    (action,) = page_pass(saved, finalizer=True).works
     assert getattr(action, "body", None) == {"metadata": {"finalizers": ["other"]}}
 
 
@@ -98,17 +98,20 @@ def test_it_gives_way_after_the_deadline_whatever_is_wrong_and_says_so(trouble: 
 
 def test_who_turns_it_off_gets_rid_of_the_finalizer() -> None:
     page = NodePage(NAME, a_node(is_marked=True, finalizers=(FINALIZER,)))
-    assert deeds(look(page).works) == ["patch Node worker-1"]
-    assert deeds(look(page, finalizer=True, mode="off").works) == ["patch Node worker-1"]
+    assert deeds(page_pass(page).works) == ["patch Node worker-1"]
+    assert deeds(page_pass(page, finalizer=True, mode="off").works) == ["patch Node worker-1"]
 
 
 def test_the_gone_are_forgotten_after_their_time_and_never_by_default() -> None:
     page = NodePage(NAME, record=a_memory(at=NOW - timedelta(days=29)))
-    assert look(page).is_idle
+    assert page_pass(page).is_idle
     month = timedelta(days=30)
-    assert (look(page, forget_after=month).works, look(page, forget_after=month).due) == ((), NOW + timedelta(days=1))
+    assert (page_pass(page, forget_after=month).works, page_pass(page, forget_after=month).due) == (
+        (),
+        NOW + timedelta(days=1),
+    )
     old = NodePage(NAME, record=a_memory(at=NOW - timedelta(days=31)))
-    assert deeds(look(old, forget_after=month).works) == ["delete ConfigMap worker-1"]
+    assert deeds(page_pass(old, forget_after=month).works) == ["delete ConfigMap worker-1"]
 
 
 def test_a_clock_that_jumped_forgets_nobody() -> None:

@@ -23,7 +23,7 @@ class Scene:
     def add(self, name: str, **labels: str) -> None:
         self.server.store.create(served_kinds.NODES, {"metadata": {"name": name, "labels": labels}})
 
-    def look(self, outcomes: tuple[Outcome, ...] = ()) -> Decision:
+    def page_pass(self, outcomes: tuple[Outcome, ...] = ()) -> Decision:
         """Hear everything, and decide."""
         for stream in self.replica.streams:
             stream.hear()
@@ -37,7 +37,7 @@ class Scene:
 
     def run(self, passes: int) -> None:
         for _ in range(passes):
-            for said in self.look().said:
+            for said in self.page_pass().said:
                 if isinstance(said, CreateObject | PatchObject | DeleteObject) and (
                     write := self.server.perform(said, "only")
                 ):
@@ -57,7 +57,7 @@ def test_a_quiet_cluster_is_written_to_by_nobody_and_wakes_nobody() -> None:
     scene.run(6)
     scene.wait(6)
     scene.run(6)
-    decision = scene.look()
+    decision = scene.page_pass()
     assert (decision.said, decision.wake_at) == ((), None)
     assert isinstance(decision.previous, NodeMemoryCarry)
     assert decision.previous.shards == {}
@@ -66,7 +66,7 @@ def test_a_quiet_cluster_is_written_to_by_nobody_and_wakes_nobody() -> None:
 def test_how_long_a_node_waited_for_its_memory_is_told_once() -> None:
     scene = Scene()
     scene.add("worker-1")
-    waiting = scene.look().previous
+    waiting = scene.page_pass().previous
     assert isinstance(waiting, NodeMemoryCarry)
     assert list(waiting.awaiting) == ["worker-1"]
     scene.wait(3)
@@ -80,7 +80,7 @@ def test_how_long_a_node_waited_for_its_memory_is_told_once() -> None:
 def test_where_memory_is_off_nobody_waits_for_it() -> None:
     scene = Scene(mode="off")
     scene.add("worker-1")
-    decision = scene.look()
+    decision = scene.page_pass()
     assert (decision.said, dict(scene.replica.desk.awaiting)) == ((), {})
 
 
@@ -88,10 +88,10 @@ def test_a_clock_that_was_set_back_delays_nothing() -> None:
     scene = Scene()
     scene.add("worker-1", team="blue")
     scene.run(5)
-    first = scene.look().wake_at
+    first = scene.page_pass().wake_at
     assert first is not None, "a checkpoint is due"
     scene.wait(-3600)
-    second = scene.look().wake_at
+    second = scene.page_pass().wake_at
     assert second is not None
     assert second <= scene.server.clock.instant + timedelta(seconds=5)
 
@@ -101,14 +101,14 @@ def test_what_fails_again_and_again_keeps_nobody_else_waiting() -> None:
     for number in range(MORE_THAN_AT_ONCE):
         scene.add(f"worker-{number}")
     for _ in range(20):  # until every coming is written down and every shard is taken
-        for said in scene.look().said:
+        for said in scene.page_pass().said:
             if isinstance(said, CreateObject | PatchObject) and said.subject.kind != "Node":
                 write = scene.server.perform(said, "only")
                 assert write is not None
                 write()
-    first = about_nodes(scene.look())
+    first = about_nodes(scene.page_pass())
     failed = tuple(Outcome(action=one, result=Result.REFUSED, at=scene.server.clock.instant) for one in first)
-    second = {one.subject.name for one in about_nodes(scene.look(failed))}
+    second = {one.subject.name for one in about_nodes(scene.page_pass(failed))}
     others = {f"worker-{number}" for number in range(MORE_THAN_AT_ONCE)} - {one.subject.name for one in first}
     assert others
     assert others <= second

@@ -36,10 +36,10 @@ def steps() -> st.SearchStrategy[list[Step]]:
     """What happens, to whom; often what leads somewhere, seldom what goes wrong."""
     node, replica, key = st.sampled_from(ABOUT), st.integers(0, REPLICAS - 1), st.sampled_from(KEYS)
     brought = st.dictionaries(key, st.just("brought"), max_size=1)
-    heard = st.sampled_from([15, 15, 15, 1, 2, 3, 3, 4, 6, 7, 9, 11, 13, 14])
+    observed = st.sampled_from([15, 15, 15, 1, 2, 3, 3, 4, 6, 7, 9, 11, 13, 14])
     fate = st.sampled_from(["done", "done", "done", "first", "late", "late", "lost"])
     often: list[tuple[int, st.SearchStrategy[Step]]] = [
-        (8, st.tuples(st.just("turn"), replica, heard, fate)),
+        (8, st.tuples(st.just("turn"), replica, observed, fate)),
         (4, st.tuples(st.just("toggle"), node, brought)),
         (3, st.tuples(st.just("label"), node, key)),
         (1, st.tuples(st.just("unlabel"), node, key)),
@@ -185,7 +185,9 @@ class Life:
         raise AssertionError(f"it never ends: {self._untidy()}")
 
     def _is_quiet(self) -> bool:
-        looks = [look for one in self.replicas for looks in one.desk.shards.values() for look in looks.values()]
+        looks = [
+            page_pass for one in self.replicas for looks in one.desk.shards.values() for page_pass in looks.values()
+        ]
         return not self._untidy() and not any(look.due or look.works or look.records for look in looks)
 
     def _untidy(self) -> list[str]:
@@ -212,7 +214,7 @@ class Life:
 
 def assert_nothing_is_stale(replica: Replica) -> None:
     """Who looks only at what changed says the same as who looks at everything."""
-    quick, thorough = replica.look(), replica.look(msgspec.structs.replace(replica.desk, journal=0))
+    quick, thorough = replica.page_pass(), replica.page_pass(msgspec.structs.replace(replica.desk, journal=0))
     assert _shown(quick) == _shown(thorough)
     assert quick.wake_at == thorough.wake_at
 

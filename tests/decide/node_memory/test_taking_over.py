@@ -58,7 +58,7 @@ def test_both_its_own_memory_and_that_of_its_predecessor_are_looked_at_once_more
     shelf = a_shelf()
     shelf.register(HEIR)
     shelf.step(HEIR)
-    (restoring,) = shelf.look(HEIR).works
+    (restoring,) = shelf.page_pass(HEIR).works
     assert isinstance(restoring, PatchObject)
     versions = {HEIR: None, OLD: shelf.kept(OLD).metadata.resource_version}
     assert restoring.given == tuple(
@@ -70,7 +70,7 @@ def test_so_they_are_if_there_is_nothing_to_be_given() -> None:
     shelf = Shelf()
     shelf.request(HEIR, OLD)
     shelf.register(HEIR)
-    (restoring,) = shelf.look(HEIR).works
+    (restoring,) = shelf.page_pass(HEIR).works
     assert isinstance(restoring, PatchObject)
     assert [(one.subject.name, one.resource_version) for one in restoring.given] == [(HEIR, None), (OLD, None)]
 
@@ -145,7 +145,7 @@ def test_what_it_was_when_it_left_is_waited_for() -> None:
     shelf.change(OLD, taints=[SHUTDOWN], labels={"team": "green"})
     shelf.leave(OLD)
     shelf.register(HEIR)
-    assert shelf.look(HEIR).works == ()
+    assert shelf.page_pass(HEIR).works == ()
     shelf.run(OLD, HEIR)
     assert shelf.labels(HEIR) == {"team": "green"}
 
@@ -233,7 +233,7 @@ def test_if_a_successor_is_gone_before_it_was_given_it_another_one_is(returns: s
     shelf.leave(HEIR)
     shelf.run(HEIR)
     shelf.register(returns)
-    assert shelf.look(returns).works == (), "it may only look as if it were gone"
+    assert shelf.page_pass(returns).works == (), "it may only look as if it were gone"
     shelf.run(returns, lasting=A_WHILE)
     assert shelf.labels(returns) == {"team": "blue"}
 
@@ -258,9 +258,9 @@ def test_a_memory_that_cannot_be_read_is_waited_for_and_told_on_the_successor() 
     shelf = a_shelf()
     shelf.spoil(OLD)
     shelf.register(HEIR)
-    look = shelf.look(HEIR)
-    assert look.works == ()
-    (hold, _) = look.told
+    page_pass = shelf.page_pass(HEIR)
+    assert page_pass.works == ()
+    (hold, _) = page_pass.told
     assert isinstance(hold, Hold)
     assert (hold.subject.name, hold.reason) == (HEIR, "MemoryUnreadable")
     assert hold.why.startswith("it takes the place of node old: ConfigMap growth-memory/old cannot be read")

@@ -14,7 +14,7 @@ from tests.decide.node_memory.pages import (
     after_end,
     deeds,
     given_back,
-    look,
+    page_pass,
     reasons,
     remembered,
     waited,
@@ -47,25 +47,25 @@ from tests.decide.node_memory.pages import (
 def test_an_end_becomes_the_memory_or_has_no_effect(
     memory: NodeRecord | None, transaction: Transaction, expected: str
 ) -> None:
-    assert deeds(look(after_end(memory, transaction)).works) == [expected]
+    assert deeds(page_pass(after_end(memory, transaction)).works) == [expected]
 
 
 def test_what_a_node_was_is_worth_more_than_its_successor_that_lacked_it() -> None:
     known = a_memory("next", 40)
     lacking = msgspec.structs.replace(known, memento=msgspec.structs.replace(known.memento, labels={}))
     page = after_end(lacking, a_transaction("deleted", "old", 30, {"team": "blue"}))
-    assert remembered(look(page)).labels == {"team": "blue", MARKER: "7"}
+    assert remembered(page_pass(page)).labels == {"team": "blue", MARKER: "7"}
 
 
 def test_labels_that_it_had_and_lacks_at_its_end_stay_removed() -> None:
     page = after_end(a_memory(is_final=False, rack="r7"), a_transaction("deleted", "old", 30))
-    assert remembered(look(page)).removed == ("rack",)
+    assert remembered(page_pass(page)).removed == ("rack",)
 
 
 def test_an_end_with_too_much_is_told_and_the_old_memory_kept() -> None:
     labels = {f"{number:063}": "x" * 63 for number in range(7_900)}
     memory = a_memory(version=20, is_final=False, removed=tuple(f"{'r' * 300}{number}" for number in range(200)))
-    found = look(after_end(memory, a_transaction("deleted", "old", 30, labels)))
+    found = page_pass(after_end(memory, a_transaction("deleted", "old", 30, labels)))
     assert (deeds(found.works), reasons(found)) == (["delete ConfigMap 30"], ["MemoryTooLarge"])
 
 
@@ -76,7 +76,7 @@ def test_a_node_that_came_is_given_what_it_was_if_nothing_changed_since() -> Non
         record=a_memory(team="blue"),
         transactions=(a_transaction("added", "new", 50),),
     )
-    found = look(page)
+    found = page_pass(page)
     assert given_back(found) == {"labels": {MARKER: "20", "team": "blue"}}
     (action,) = found.works
     assert isinstance(action, PatchObject)
@@ -85,29 +85,29 @@ def test_a_node_that_came_is_given_what_it_was_if_nothing_changed_since() -> Non
 
 
 def test_a_node_of_which_nothing_is_remembered_gets_its_marker_too() -> None:
-    found = look(NodePage(NAME, a_node(), transactions=(a_transaction("added", "new", 50),)))
+    found = page_pass(NodePage(NAME, a_node(), transactions=(a_transaction("added", "new", 50),)))
     assert given_back(found) == {"labels": {MARKER: "0"}}
 
 
 def test_a_marker_that_a_node_brought_along_is_none() -> None:
     copied = a_node(labels={"team": "stale"}, is_marked=True, annotations={RESTORED_TO: "old"})
     page = NodePage(NAME, copied, record=a_memory(team="blue"), transactions=(a_transaction("added", "new", 50),))
-    assert given_back(look(page)) == {"labels": {MARKER: "20", "team": "blue"}}
+    assert given_back(page_pass(page)) == {"labels": {MARKER: "20", "team": "blue"}}
 
 
 @pytest.mark.parametrize("node", [None, a_node("another"), a_node(is_marked=True)], ids=["gone", "another", "marked"])
 def test_a_coming_that_is_over_has_no_effect(node: object) -> None:
     page = msgspec.structs.replace(NodePage(NAME), node=node, transactions=(a_transaction("added", "new", 50),))
-    assert deeds(look(page).works) == ["delete ConfigMap 50"]
+    assert deeds(page_pass(page).works) == ["delete ConfigMap 50"]
 
 
 def test_who_has_not_heard_of_everything_does_not_take_a_node_for_gone_at_once() -> None:
     page = NodePage(NAME, transactions=(a_transaction("added", "new", 50),))
-    found = look(page, heard=49)
+    found = page_pass(page, observed=49)
     assert (found.works, found.unheard) == ((), 50)
-    again = look(page, before=found, after=20, heard=49)
+    again = page_pass(page, before=found, after=20, observed=49)
     assert again.works == (), "another replica may see it, and needs a Lease's time to take over"
-    again = look(page, before=found, after=25, heard=49)
+    again = page_pass(page, before=found, after=25, observed=49)
     assert deeds(again.works) == ["delete ConfigMap 50"], "in a cluster without nodes nothing more will be heard"
 
 
@@ -116,16 +116,16 @@ def test_nothing_is_given_back_before_it_is_written_down_who_left() -> None:
     page = NodePage(
         NAME, a_node(), departed=departed, record=a_memory(), transactions=(a_transaction("added", "new", 50),)
     )
-    assert look(page).works == ()
+    assert page_pass(page).works == ()
     unsure = NodePage(
         NAME, a_node(), record=a_memory("unseen", is_final=False), transactions=(a_transaction("added", "new", 50),)
     )
-    assert look(unsure).works == ()
+    assert page_pass(unsure).works == ()
     assert deeds(waited(unsure, 5).records) == ["create ConfigMap 20"]
 
 
 def test_a_memory_that_cannot_be_read_holds_its_node_and_nobody_else() -> None:
     page = NodePage(NAME, a_node(), problem="it is nonsense", transactions=(a_transaction("added", "new", 50),))
-    found = look(page)
+    found = page_pass(page)
     assert (found.works, reasons(found)) == ((), ["MemoryUnreadable"])
-    assert reasons(look(NodePage("kube-root-ca.crt", problem="it is nonsense"))) == []
+    assert reasons(page_pass(NodePage("kube-root-ca.crt", problem="it is nonsense"))) == []

@@ -42,7 +42,7 @@ def written(seconds_ago: int, name: str, offering: str = SMALL.id) -> NodeReques
     )
 
 
-def bought(*things: object) -> list[str]:
+def launched(*things: object) -> list[str]:
     return [one.subject.name for one in decided(*things).said if isinstance(one, CreateMachine)]
 
 
@@ -65,9 +65,9 @@ def bought(*things: object) -> list[str]:
 def test_what_would_pass_a_limit_is_given_up_instead_of_bought(pool: NodePool, passed: str) -> None:
     things = (pool, a_request(name=NAME), a_cloud(a_machine(ANOTHER)))
     if not passed:
-        assert bought(*things) == [NAME]
+        assert launched(*things) == [NAME]
         return
-    assert bought(*things) == []
+    assert launched(*things) == []
     status = status_written(*things)
     assert status["phase"] == "Unmet"
     met = status["conditions"][0]
@@ -77,13 +77,13 @@ def test_what_would_pass_a_limit_is_given_up_instead_of_bought(pool: NodePool, p
 def test_what_was_written_last_is_too_much() -> None:
     pool = limited(Limits(nodes=2))
     requests = (written(10, "default-3"), written(30, "default-2"), written(20, "default-1"))
-    assert bought(pool, *requests, a_cloud()) == ["default-1", "default-2"]
+    assert launched(pool, *requests, a_cloud()) == ["default-1", "default-2"]
 
 
 def test_a_smaller_one_after_it_still_fits() -> None:
     pool = limited(Limits(cpu=4))
     requests = (written(30, "default-1", LARGE.id), written(20, "default-2"))
-    assert bought(pool, *requests, a_cloud()) == ["default-2"]
+    assert launched(pool, *requests, a_cloud()) == ["default-2"]
 
 
 def test_a_machine_that_is_there_counts_once_and_is_not_refused() -> None:

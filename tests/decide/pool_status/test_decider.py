@@ -443,8 +443,8 @@ def test_what_a_person_should_look_at_is_told(entry: OfferingStatus, expected: l
 def test_what_one_pool_could_have_is_open_for_another() -> None:
     entry = an_entry("kwok", reason="QuotaExceeded", until=NOW - SECOND)
     pool = a_pool(status=msgspec.structs.replace(AT_REST, offerings=(entry,)))
-    bought = a_request("gpu-1", "Provisioning", pool="gpu")
-    assert status_after(bought, a_pool("gpu"), SEEN, pool=pool).offerings[0].available_since == NOW
+    launched = a_request("gpu-1", "Provisioning", pool="gpu")
+    assert status_after(launched, a_pool("gpu"), SEEN, pool=pool).offerings[0].available_since == NOW
 
 
 # Strangers

@@ -84,7 +84,7 @@ class Cohorts(Life):
             queue, amount = self.chance.choice(self.queues), self.chance.randint(1, 5)
             if not self._is_modest or self._could_have(queue, amount):
                 labels = {PRIORITY_CLASS: self._priority()}
-                self.stage.a_job(self.names[self.made], cpu=f"{amount}m", door=queue.name, labels=labels)
+                self.stage.a_job(self.names[self.made], cpu=f"{amount}m", local_queue=queue.name, labels=labels)
                 self.made += 1
 
     def _could_have(self, queue: Queue, amount: int) -> bool:

@@ -206,7 +206,7 @@ class Stage:
         """What is decided by whoever does not know what has changed: the same must come of looking only at that."""
         memory = self.memory
         if isinstance(memory, QueueCarry) and memory.index is not None:
-            desk = QueueIndex(memory.index.premises, members_of(seen))
+            desk = QueueIndex(memory.index.config, members_of(seen))
             desk.absent = dict(memory.index.absent)
             memory = msgspec.structs.replace(memory, index=desk)
         return decide(
@@ -308,7 +308,7 @@ class Stage:
     def queue(self, name: str = "all") -> ClusterQueue:
         return read(CLUSTER_QUEUES, self.objects[CLUSTER_QUEUES, "", name])
 
-    def door(self, name: str = "door") -> LocalQueue:
+    def local_queue(self, name: str = "door") -> LocalQueue:
         return read(LOCAL_QUEUES, self.objects[LOCAL_QUEUES, "default", name])
 
     def says(self, job: str, kind: str) -> tuple[str, str]:
@@ -367,7 +367,7 @@ class Stage:
         name: str,
         *,
         cpu: str = "1",
-        door: str = "door",
+        local_queue: str = "door",
         labels: Mapping[str, str] | None = None,
         pods: Json | None = None,
         **spec: Any,  # noqa: ANN401
@@ -378,7 +378,7 @@ class Stage:
         self.put(
             QUEUED_JOBS,
             {
-                "metadata": {"name": name, "labels": {QUEUE_NAME: door, **(labels or {})}},
+                "metadata": {"name": name, "labels": {QUEUE_NAME: local_queue, **(labels or {})}},
                 "spec": {"suspend": True, "template": template, **spec},
             },
         )

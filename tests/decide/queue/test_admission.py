@@ -49,8 +49,8 @@ def test_the_order_goes_across_queues_that_compete() -> None:
     for name, cpu in (("one", "0"), ("two", "0"), ("spare", "1")):
         stage.a_queue(name, cpu=cpu, cohortName="team")
         stage.a_door(f"door-{name}", name)
-    stage.a_job("early", door="door-two")
-    stage.a_job("late", door="door-one")
+    stage.a_job("early", local_queue="door-two")
+    stage.a_job("late", local_queue="door-one")
     stage.settle()
     assert stage.admitted() == ["early"]
 
@@ -61,8 +61,8 @@ def test_whoever_need_not_borrow_comes_before_whoever_must() -> None:
     for name, cpu in (("one", "1"), ("two", "0")):
         stage.a_queue(name, cpu=cpu, cohortName="team")
         stage.a_door(f"door-{name}", name)
-    stage.a_job("early", door="door-two")
-    stage.a_job("late", door="door-one")
+    stage.a_job("early", local_queue="door-two")
+    stage.a_job("late", local_queue="door-one")
     stage.settle()
     assert stage.admitted() == ["late"]
 
@@ -133,7 +133,7 @@ def test_a_queue_that_is_not_at_work_admits_nobody_and_others_go_on(
     stage.a_door("other-door", "other")
     break_it(stage, kind, name)
     stage.a_job("one")
-    stage.a_job("other", door="other-door")
+    stage.a_job("other", local_queue="other-door")
     stage.settle()
     assert stage.admitted() == ["other"]
     assert stage.says("one", QUOTA_RESERVED) == ("False", reason)
@@ -152,7 +152,7 @@ def test_one_queue_with_a_quota_that_is_no_quantity_harms_no_other() -> None:
     stage = a_stage()
     stage.a_queue("odd", cpu="plenty")
     stage.a_door("odd-door", "odd")
-    stage.a_job("lost", door="odd-door")
+    stage.a_job("lost", local_queue="odd-door")
     stage.a_job("one")
     stage.settle()
     assert stage.admitted() == ["one"]
@@ -164,7 +164,7 @@ def test_with_block_admission_one_comes_after_the_other_is_ready() -> None:
     stage.a_queue("other", cpu="9")
     stage.a_door("other-door", "other")
     stage.a_job("first")
-    stage.a_job("second", door="other-door")
+    stage.a_job("second", local_queue="other-door")
     stage.settle()
     assert stage.admitted() == ["first"]
     assert stage.says("second", QUOTA_RESERVED) == ("False", "WaitingForPodsReady")
@@ -198,7 +198,7 @@ def test_what_was_decided_counts_also_when_its_door_is_closed_meanwhile() -> Non
     assert admissions(first) == ["first"]
     before = dict(stage.objects)
     stage.change(LOCAL_QUEUES, "door", {"spec": {"stopPolicy": "Hold"}})
-    stage.a_job("second", door="second-door")
+    stage.a_job("second", local_queue="second-door")
     for said in stage.look({**stage.objects, **{key: one for key, one in before.items() if key[0] is WORKLOADS}}).said:
         if said.subject.name.startswith("job-second"):
             stage.take(said)

@@ -30,7 +30,7 @@ def two_queues(terms: Any = None) -> Stage:  # noqa: ANN401 - settings, or the u
 
 def goes_on(stage: Stage) -> None:
     """Somebody in the other queue is served."""
-    stage.a_job("well", door="other-door")
+    stage.a_job("well", local_queue="other-door")
     stage.settle()
     assert "well" in stage.running()
 
@@ -134,7 +134,7 @@ def test_a_workload_whose_template_cannot_be_read_says_so(template: Json, words:
 
 def test_a_job_that_names_no_local_queue_is_told_what_to_do() -> None:
     stage = two_queues()
-    stage.a_job("lost", door="nowhere")
+    stage.a_job("lost", local_queue="nowhere")
     stage.settle()
     condition = stage.workload("lost").condition("QuotaReserved")
     assert condition is not None
@@ -215,7 +215,7 @@ def test_a_queue_whose_cohorts_are_wrong_admits_nobody_and_says_why(cohorts: dic
     stage.a_door("member-door", "member")
     for name, spec in cohorts.items():
         stage.put(COHORTS, {"metadata": {"name": name}, "spec": spec})
-    stage.a_job("waits", door="member-door")
+    stage.a_job("waits", local_queue="member-door")
     stage.settle()
     (condition,) = [one for one in stage.queue("member").status.conditions if one.type == "Active"]
     assert (condition.status, condition.reason) == ("False", "Misconfigured")
@@ -228,7 +228,7 @@ def test_a_cohort_that_is_only_named_is_none_to_complain_about() -> None:
     stage = two_queues()
     stage.a_queue("member", cohortName="unknown")
     stage.a_door("member-door", "member")
-    stage.a_job("served", door="member-door")
+    stage.a_job("served", local_queue="member-door")
     stage.settle()
     assert "served" in stage.running()
 
@@ -256,9 +256,9 @@ def looked(stage: Stage, strangers: Any) -> tuple[dict[str, str], list[str]]:  #
 
 def test_a_workload_that_cannot_be_read_closes_only_the_queue_that_it_holds_quota_of() -> None:
     stage = two_queues()
-    stage.a_job("next", door="other-door")
+    stage.a_job("next", local_queue="other-door")
     stage.settle()
-    stage.a_job("more", door="other-door")
+    stage.a_job("more", local_queue="other-door")
     manifest = {"metadata": {"name": "odd", "namespace": "default", "uid": "u"}, "spec": {"active": "perhaps"}}
     holding = {**manifest, "status": {"admission": {"clusterQueue": "all"}}}
     conditions, events = looked(stage, unreadable(WORKLOADS, holding))

@@ -117,13 +117,13 @@ def test_what_a_webhook_would_refuse_is_said(found: ClusterQueueCheck, words: st
 def test_a_door_is_at_work_if_its_queue_is() -> None:
     queues = {"all": READY, "held": ClusterQueueCheck(is_active=False, reason="Stopped", why="its stopPolicy is Hold")}
 
-    def door(queue: str, **spec: str) -> ClusterQueueCheck:
+    def local_queue(queue: str, **spec: str) -> ClusterQueueCheck:
         manifest = {"metadata": {"name": "door"}, "spec": {"clusterQueue": queue, **spec}}
         return standing_of_door(read(LOCAL_QUEUES, manifest), queues)
 
-    assert door("all") == READY
-    assert door("all", stopPolicy="Hold").reason == "Stopped"
-    assert door("held").reason == "ClusterQueueIsInactive"
-    assert "its stopPolicy is Hold" in door("held").why
-    assert door("none").reason == "ClusterQueueDoesNotExist"
-    assert "there is no ClusterQueue 'none': create it" in door("none").why
+    assert local_queue("all") == READY
+    assert local_queue("all", stopPolicy="Hold").reason == "Stopped"
+    assert local_queue("held").reason == "ClusterQueueIsInactive"
+    assert "its stopPolicy is Hold" in local_queue("held").why
+    assert local_queue("none").reason == "ClusterQueueDoesNotExist"
+    assert "there is no ClusterQueue 'none': create it" in local_queue("none").why

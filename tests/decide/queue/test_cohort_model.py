@@ -88,8 +88,8 @@ class Twins:
             hold(self.works[name], flavors, self.stage.now)
         for name in expected.sent_back:
             self.works[name].is_evicted = self.works[name].was_sent_back = True
-        told = {one.metadata.name: promised_to(one) for one in self.stage.workloads()}
-        assert {name: told[name] for name in model.promised} == model.promised
+        reported = {one.metadata.name: promised_to(one) for one in self.stage.workloads()}
+        assert {name: reported[name] for name in model.promised} == model.promised
         for name, flavors in model.promised.items():
             self.works[name].promised = flavors
 

@@ -178,7 +178,7 @@ def take_back(seed: int, timestamp: str) -> None:
         return
     stage.put(WORKLOAD_PRIORITY_CLASSES, {"metadata": {"name": "first"}, "value": 9})
     amount = life.chance.randint(1, left)
-    stage.a_job("mine", cpu=f"{amount}m", door=name, labels={PRIORITY_CLASS: "first"})
+    stage.a_job("mine", cpu=f"{amount}m", local_queue=name, labels={PRIORITY_CLASS: "first"})
     late = [job for job in life.jobs if life.chance.random() < 0.5]
     for _ in range(TO_SEND_BACK + life.chance.randint(0, 5)):
         life.one_pass(late)

@@ -231,7 +231,7 @@ def test_room_is_given_once_in_a_pass_and_in_those_after_it() -> None:
     a_place(stage)
     for number in range(3):
         stage.a_job(f"a{number}", cpu="1500m")
-        stage.a_job(f"b{number}", cpu="1500m", door="second")
+        stage.a_job(f"b{number}", cpu="1500m", local_queue="second")
     stage.settle()
     assert len(stage.admitted()) == 2
     stage.wait(50)
@@ -375,11 +375,11 @@ def test_who_is_more_important_needs_room_of_its_own() -> None:
     stage.a_queue("tight", flavors={"small": "4"}, preemption={"withinClusterQueue": "LowerPriority"})
     stage.a_door("second", "tight")
     a_place(stage)
-    stage.a_job("low", cpu="4", door="second")
+    stage.a_job("low", cpu="4", local_queue="second")
     stage.settle()
     make_pods(stage, "low", "node")
     stage.play_jobs(ready=["low"])
-    stage.a_job("high", cpu="4", door="second", labels={PRIORITY_CLASS: "high"})
+    stage.a_job("high", cpu="4", local_queue="second", labels={PRIORITY_CLASS: "high"})
     stage.settle()
     assert stage.admitted() == ["low"]
     a_place(stage, "new")

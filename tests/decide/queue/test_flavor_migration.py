@@ -168,9 +168,9 @@ def test_both_are_out_of_stock_until_one_recovers() -> None:
     stage.a_job("job")
     stage.settle()
     assert stage.says("job", QUOTA_RESERVED) == ("False", "FlavorOutOfStock")
-    told = condition_of(stage.queue().status.conditions, "FlavorsOutOfStock")
-    assert told is not None
-    assert "small" in told.message
+    reported = condition_of(stage.queue().status.conditions, "FlavorsOutOfStock")
+    assert reported is not None
+    assert "small" in reported.message
     in_stock(stage, small=0)
     stage.settle()
     assert flavor_of(stage, "job") == "large"

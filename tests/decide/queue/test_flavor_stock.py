@@ -18,11 +18,13 @@ SMALL, LARGE = an_offering("small"), an_offering("large")
 POOL = a_pool("all", types=("small", "large"))
 
 
-def a_shop(*sold: tuple[Offering, Availability], closed: frozenset[tuple[str, str]] = frozenset()) -> OfferingCatalog:
+def a_shop(
+    *offered: tuple[Offering, Availability], closed: frozenset[tuple[str, str]] = frozenset()
+) -> OfferingCatalog:
     return OfferingCatalog(
         {
             one.id: OfferingInCatalog(one, access, "sold out" if access is Availability.CLOSED else "")
-            for one, access in sold
+            for one, access in offered
         },
         closed=closed,
         mistaken=closed,

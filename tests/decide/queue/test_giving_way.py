@@ -174,10 +174,10 @@ def test_a_queue_takes_back_its_own_and_nobody_goes_back_and_forth(timestamp: st
     whom it was sent back."""
     stage = a_cohort(timestamp)
     for name in ("first", "second"):
-        an_important_job(stage, name, door="door-two")
+        an_important_job(stage, name, local_queue="door-two")
         stage.wait(1)
     assert stage.running() == ["first", "second"]
-    stage.a_job("mine", door="door-one")
+    stage.a_job("mine", local_queue="door-one")
     stage.settle()
     assert stage.running() == ["first", "mine"]
     assert stage.says("second", PREEMPTED) == ("True", "InCohortReclamation")
@@ -208,11 +208,11 @@ def test_what_is_free_of_a_strict_queues_own_is_kept_for_its_head() -> None:
     stage.a_door("door-strict", "strict")
     stage.a_door("door-other", "other")
     for name in ("first", "second"):
-        stage.a_job(name, door="door-other")
+        stage.a_job(name, local_queue="door-other")
     stage.settle()
-    stage.a_job("large", cpu="3", door="door-strict")
+    stage.a_job("large", cpu="3", local_queue="door-strict")
     stage.settle()
-    stage.a_job("third", door="door-other")
+    stage.a_job("third", local_queue="door-other")
     stage.settle()
     assert stage.running() == ["first", "second"]
     stage.end("first")

@@ -28,7 +28,7 @@ def webhooks(what: str, policy: str = "Fail") -> Json:
     return {"metadata": {"name": f"kueue-{what}-webhook-configuration"}, "webhooks": hooks}
 
 
-def told(stage: Stage, *outcomes: Outcome) -> list[tuple[ObjectReference, str]]:
+def reported(stage: Stage, *outcomes: Outcome) -> list[tuple[ObjectReference, str]]:
     state = DeciderState({key_of(one.action): one for one in outcomes})
     said = told_of_leftovers(snapshot_of(stage.objects, stage.now), state)
     events = [(one.subject, one.why) for one in said if isinstance(one, RecordEvent)]
@@ -47,7 +47,7 @@ def test_both_are_named_before_anything_fails() -> None:
     stage = Stage()
     stage.put(KUEUE_MUTATING, webhooks("mutating"))
     stage.put(KUEUE_VALIDATING, webhooks("validating"))
-    (first, mutating), (second, validating) = told(stage)
+    (first, mutating), (second, validating) = reported(stage)
     assert (first.kind, second.kind) == ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
     assert "kubectl delete mutatingwebhookconfigurations kueue-mutating-webhook-configuration" in mutating
     assert "kubectl delete validatingwebhookconfigurations kueue-validating-webhook-configuration" in validating
@@ -56,11 +56,11 @@ def test_both_are_named_before_anything_fails() -> None:
 def test_those_that_hold_up_nobody_are_left_alone() -> None:
     stage = Stage()
     stage.put(KUEUE_MUTATING, webhooks("mutating", "Ignore"))
-    assert told(stage) == []
+    assert reported(stage) == []
 
 
 def test_a_write_that_they_refused_says_so_under_any_name() -> None:
-    ((subject, why),) = told(Stage(), an_outcome(DEAD))
+    ((subject, why),) = reported(Stage(), an_outcome(DEAD))
     assert subject == POD
     assert "--selector app.kubernetes.io/name=kueue" in why
 
@@ -92,4 +92,4 @@ def test_a_conversion_is_another_matter() -> None:
     ],
 )
 def test_other_troubles_are_not_kueues(outcome: Outcome) -> None:
-    assert told(Stage(), outcome) == []
+    assert reported(Stage(), outcome) == []

@@ -41,12 +41,12 @@ def test_all_stand_in_order_whoever_came_and_went_before(shapes: dict[int, str],
 def test_a_walk_passes_over_a_shape_from_whom_it_is_told_on_and_nobody_else(
     shapes: dict[int, str], refused: set[int]
 ) -> None:
-    told: set[str] = set()
+    reported: set[str] = set()
     expected: list[Waiter] = []
     for number in sorted(shapes, key=waiter):
-        if shapes[number] not in told:
+        if shapes[number] not in reported:
             expected.append(waiter(number))
-            told |= {shapes[number]} if number in refused else set()
+            reported |= {shapes[number]} if number in refused else set()
     walk, met = QueueIterator(a_line(shapes)), list[Waiter]()
     while walk.head is not None:
         met.append(walk.head[0])

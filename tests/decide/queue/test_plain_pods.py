@@ -32,7 +32,7 @@ def says(stage: Stage, kind: str) -> str:
     return f"{condition.status} {condition.reason}" if condition is not None else ""
 
 
-def told(stage: Stage) -> list[tuple[str, str]]:
+def reported(stage: Stage) -> list[tuple[str, str]]:
     return [(one.subject.name, one.reason) for one in stage.look().said if isinstance(one, RecordEvent)]
 
 
@@ -95,7 +95,7 @@ def test_one_that_somebody_gated_by_hand_is_followed_like_any_other() -> None:
     stage.change(QUEUED_PODS, "one", {"metadata": {"labels": {MANAGED: None}}})
     stage.settle()
     assert not stage.pod("one").is_gated
-    assert told(stage) == []
+    assert reported(stage) == []
     drain(stage)
     stage.settle()
     assert (QUEUED_PODS, "default", "one") not in stage.objects
@@ -265,19 +265,19 @@ def test_a_pod_that_nothing_held_back_gets_an_event_and_is_left_alone() -> None:
     stage.a_pod("one", schedulingGates=[])
     stage.change(QUEUED_PODS, "one", {"metadata": {"labels": {MANAGED: None}}})
     stage.settle()
-    assert told(stage) == [("one", "NotHeldBack")]
+    assert reported(stage) == [("one", "NotHeldBack")]
     assert stage.workloads() == []
     (event,) = [one for one in stage.look().said if isinstance(one, RecordEvent)]
     assert "install the policy of the chart (queue-policy.yaml), then create it anew" in event.why
     stage.change(QUEUED_PODS, "one", {"status": {"phase": "Succeeded"}})
-    assert told(stage) == []
+    assert reported(stage) == []
 
 
 def test_a_member_of_a_pod_group_gets_an_event_and_is_left_alone() -> None:
     stage = a_stage()
     stage.a_pod("one", labels={GROUP_NAME: "three"})
     stage.settle()
-    assert told(stage) == [("one", "PodGroupNotSupported")]
+    assert reported(stage) == [("one", "PodGroupNotSupported")]
     assert stage.pod("one").is_gated
     assert stage.workloads() == []
 
@@ -297,7 +297,7 @@ def test_pods_that_a_controller_made_are_not_looked_at() -> None:
     stage.a_pod("one", schedulingGates=[])
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "its", "uid": "1", "controller": True}
     stage.change(QUEUED_PODS, "one", {"metadata": {"ownerReferences": [owner], "labels": {MANAGED: None}}})
-    assert told(stage) == []
+    assert reported(stage) == []
     assert stage.workloads() == []
 
 

@@ -38,10 +38,10 @@ class Cohorts:
         self.members[queue].use(CPU, cpu)
 
     def victims(self, queue: str, cpu: int, priority: int = 10, **policy: Any) -> dict[str, str]:  # noqa: ANN401
-        wish = QuotaRequest(("default", "preemptor"), priority, NOW, {CPU: cpu})
+        request = QuotaRequest(("default", "preemptor"), priority, NOW, {CPU: cpu})
         tree = PreemptionTree(self.members, self.holders)
         before = {name: member.used(CPU) for name, member in self.members.items()}
-        found = victims(tree, self.members[queue], Preemption(**policy), wish, SHORT)
+        found = victims(tree, self.members[queue], Preemption(**policy), request, SHORT)
         assert before == {name: member.used(CPU) for name, member in self.members.items()}
         return {one.holder.uid: one.reason for one in found}
 

@@ -87,13 +87,13 @@ class OneQueue(Life):
 
     def _job(self) -> None:
         if self.made < len(JOBS):
-            pods, cpu, door = (
+            pods, cpu, local_queue = (
                 self.chance.randint(1, 2),
                 self.chance.choice("12"),
                 self.chance.choice(["door", "second"]),
             )
             suspend = self._is_obedient or self.chance.random() < 0.5
-            self.stage.a_job(JOBS[self.made], cpu=cpu, parallelism=pods, suspend=suspend, door=door)
+            self.stage.a_job(JOBS[self.made], cpu=cpu, parallelism=pods, suspend=suspend, local_queue=local_queue)
             self.made += 1
 
     def _edit(self) -> None:

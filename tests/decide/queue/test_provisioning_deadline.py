@@ -13,7 +13,7 @@ from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.offering import POOL
 from growth.api.pod import Pod
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.queue.provisioning_deadline import LaunchingNode, LaunchStatus, extended, requests_by_pod, told
+from growth.decide.queue.provisioning_deadline import LaunchingNode, LaunchStatus, extended, reported, requests_by_pod
 from growth.decide.queue.requeue import ReadinessDeadline
 from tests.builders import Json, a_node, a_pod
 from tests.decide.queue.stage import NOW, read
@@ -146,6 +146,6 @@ def test_pods_that_are_ready_and_not_counted_yet_are_waited_for_but_not_for_ever
 
 def test_machines_are_told_once_each_with_the_latest_instant() -> None:
     second = LaunchingNode("z", at(20), is_there=False)
-    assert told([None, THERE]) == ""
-    assert told([COMING, COMING]) == "waits for a machine, expected by 09:11 UTC"
-    assert told([COMING, second, THERE, None]) == "waits for 2 machines, expected by 09:20 UTC"
+    assert reported([None, THERE]) == ""
+    assert reported([COMING, COMING]) == "waits for a machine, expected by 09:11 UTC"
+    assert reported([COMING, second, THERE, None]) == "waits for 2 machines, expected by 09:20 UTC"

@@ -24,9 +24,9 @@ def test_a_queue_tells_who_waits_and_what_is_used() -> None:
     status = stage.queue().status
     assert (status.pending_workloads, status.reserving_workloads, status.admitted_workloads) == (1, 2, 2)
     assert total(stage) == ("1800m", "1800m")
-    door = stage.door().status
-    assert (door.pending_workloads, door.reserving_workloads, door.admitted_workloads) == (1, 2, 2)
-    assert door.flavors_usage[0].resources[0].total == "1800m"
+    local_queue = stage.local_queue().status
+    assert (local_queue.pending_workloads, local_queue.reserving_workloads, local_queue.admitted_workloads) == (1, 2, 2)
+    assert local_queue.flavors_usage[0].resources[0].total == "1800m"
 
 
 def test_counts_go_back_to_nothing() -> None:
@@ -38,7 +38,7 @@ def test_counts_go_back_to_nothing() -> None:
     status = stage.queue().status
     assert (status.pending_workloads, status.reserving_workloads, status.admitted_workloads) == (0, 0, 0)
     assert total(stage) == ("0", "0")
-    assert stage.door().status.flavors_usage == ()
+    assert stage.local_queue().status.flavors_usage == ()
 
 
 def test_what_has_not_changed_is_not_written_again() -> None:
@@ -55,9 +55,9 @@ def test_a_queue_tells_whether_it_is_at_work() -> None:
     stage.change(CLUSTER_QUEUES, "all", {"spec": {"stopPolicy": "Hold"}})
     stage.settle()
     assert condition(stage) == ("False", "Stopped")
-    door = condition_of(stage.door().status.conditions, "Active")
-    assert door is not None
-    assert (door.status, door.reason) == ("False", "ClusterQueueIsInactive")
+    local_queue = condition_of(stage.local_queue().status.conditions, "Active")
+    assert local_queue is not None
+    assert (local_queue.status, local_queue.reason) == ("False", "ClusterQueueIsInactive")
     stage.change(CLUSTER_QUEUES, "all", {"spec": {"stopPolicy": "None"}})
     stage.drop(RESOURCE_FLAVORS, "any")
     stage.settle()

@@ -143,8 +143,8 @@ def test_heads_of_several_queues_are_compared_by_the_same_time(strategy: str) ->
     stage.a_job("old")
     stage.settle()
     assert stage.admitted() == ["old"]
-    stage.a_job("young", door="second")
-    stage.a_job("between", door="second")
+    stage.a_job("young", local_queue="second")
+    stage.a_job("between", local_queue="second")
     stage.settle()
     stage.wait(TIMEOUT.total_seconds())
     assert stage.admitted() == ["young"], "the other one is in its backoff"

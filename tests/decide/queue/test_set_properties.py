@@ -35,7 +35,10 @@ def put_holder(stage: Stage, work: Work, flavor: str) -> None:
 def preemptions(stage: Stage) -> dict[str, int]:
     """How often each was sent back for somebody else in its whole life."""
     found = {one.metadata.name: one.status.scheduling_stats or SchedulingStats() for one in stage.workloads()}
-    counts = {name: sum(one.count for one in told.evictions if one.reason == PREEMPTED) for name, told in found.items()}
+    counts = {
+        name: sum(one.count for one in reported.evictions if one.reason == PREEMPTED)
+        for name, reported in found.items()
+    }
     return {name: count for name, count in counts.items() if count}
 
 
@@ -126,8 +129,8 @@ def an_hour(seed: int, minutes: int, *, late: float, preemptors_first: bool) -> 
     life.come_to_rest()
     in_all = Counter(victim for victim, _ in life.sent_back[before:])
     assert max(in_all.values(), default=0) <= MOST_AN_HOUR, f"sent back too often in an hour: {in_all}"
-    told = preemptions(life.stage)
-    assert all(told.get(name, 0) >= count for name, count in in_all.items() if name in life.works)
+    reported = preemptions(life.stage)
+    assert all(reported.get(name, 0) >= count for name, count in in_all.items() if name in life.works)
 
 
 @profile(max_examples=6)

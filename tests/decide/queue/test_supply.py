@@ -30,7 +30,7 @@ def shop(seen: Snapshot, **access: Availability) -> OfferingCatalog:
     found = shop_of(seen.clouds, (), (), seen.now, ProvisionSettings())
     for name, one in access.items():
         key = f"kwok-{name}-fsn1"
-        found.sold[key] = msgspec.structs.replace(found.sold[key], access=one)
+        found.offered[key] = msgspec.structs.replace(found.offered[key], access=one)
     return found
 
 

@@ -19,14 +19,14 @@ def events(said: tuple[Action | Hold, ...]) -> list[tuple[str, str]]:
 
 def story(stage: Stage, passes: int = 12) -> list[tuple[str, str]]:
     """All that is told until nothing happens any more."""
-    told: list[tuple[str, str]] = []
+    reported: list[tuple[str, str]] = []
     for _ in range(passes):
         said = stage.look().said
-        told += events(said)
+        reported += events(said)
         for one in said:
             stage.take(one)
         stage.play_jobs()
-    return told
+    return reported
 
 
 def test_what_becomes_of_a_job_is_told_once_on_it_and_on_its_workload() -> None:

@@ -87,8 +87,8 @@ def a_node(
     goes_at: datetime | None = None,
 ) -> Node:
     """A node; ``since`` is the transition of its Ready condition. One that is closed was not started, unless told."""
-    bought = {OFFERING: offering, INSTANCE_TYPE: offering.split("-")[1], ZONE: "fsn1"} if offering else {}
-    marks = {POOL: pool, **bought} if pool else {}
+    launched = {OFFERING: offering, INSTANCE_TYPE: offering.split("-")[1], ZONE: "fsn1"} if offering else {}
+    marks = {POOL: pool, **launched} if pool else {}
     was_started = bool(pool) and not is_closed if started is None else started
     annotations = {STARTED_AT: format_time(born)} if was_started else {}
     if goes_at is not None:

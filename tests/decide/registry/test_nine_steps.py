@@ -175,7 +175,7 @@ def test_step_4_what_is_missing_for_long_is_given_up_and_the_pass_ends_there() -
 # 5 to 7: what is bought
 
 
-def bought(*things: Pod | Node | NodeRequest, leaving: str = "") -> list[str]:
+def launched(*things: Pod | Node | NodeRequest, leaving: str = "") -> list[str]:
     """Which offerings grow asks for when it sees this."""
     place = town.Town(a_pool(types=("small", "large")), *(one for one in things if not isinstance(one, NodeRequest)))
     asked = [one for one in things if isinstance(one, NodeRequest)]
@@ -200,24 +200,24 @@ WITNESSES = [a_foreign_node(f"other-{number}") for number in range(9)]
 
 
 def test_step_5_pods_that_fit_on_nodes_that_are_ready_need_no_machine() -> None:
-    assert bought(a_demand()) == [SMALL]
-    assert bought(a_demand(), a_node()) == []
+    assert launched(a_demand()) == [SMALL]
+    assert launched(a_demand(), a_node()) == []
 
 
 def test_step_5_nodes_that_are_leaving_or_unready_are_no_place() -> None:
     marked = a_node(goes_at=NOW)
-    assert bought(a_demand(), marked) == []  # it is taken back
-    assert bought(a_demand(), marked, leaving=NAME) == [SMALL]
-    assert bought(a_demand(), a_node(ready=False, since=NOW - MINUTE), *WITNESSES) == [SMALL]
+    assert launched(a_demand(), marked) == []  # it is taken back
+    assert launched(a_demand(), marked, leaving=NAME) == [SMALL]
+    assert launched(a_demand(), a_node(ready=False, since=NOW - MINUTE), *WITNESSES) == [SMALL]
 
 
 def test_step_6_what_is_unhealthy_is_not_expanded_and_the_plan_goes_elsewhere() -> None:
-    assert bought(a_demand(), *unready(1), *WITNESSES) == [SMALL]
-    assert bought(a_demand(), *unready(2), *WITNESSES) == [LARGE]
+    assert launched(a_demand(), *unready(1), *WITNESSES) == [SMALL]
+    assert launched(a_demand(), *unready(2), *WITNESSES) == [LARGE]
 
 
 def test_step_6_nothing_is_bought_for_a_pool_that_is_unhealthy_as_a_whole() -> None:
-    assert bought(a_demand(), *unready(1), *unready(1, LARGE), *WITNESSES) == []
+    assert launched(a_demand(), *unready(1), *unready(1, LARGE), *WITNESSES) == []
 
 
 def test_step_6_an_unhealthy_pool_leaves_others_alone() -> None:
@@ -233,15 +233,15 @@ def test_step_7_what_is_coming_is_not_bought_again(*, is_registered: bool) -> No
     first, second, third = a_demand("first"), a_demand("second"), a_demand("third")
     coming = a_request(planned_for=(first,))
     node = [a_node(ready=False, is_closed=True, started=False)] if is_registered else []
-    assert bought(first, coming, *node) == []
-    assert bought(first, second, coming, *node) == []  # there is room for two
-    assert bought(first, second, third, coming, *node) == [SMALL]
+    assert launched(first, coming, *node) == []
+    assert launched(first, second, coming, *node) == []  # there is room for two
+    assert launched(first, second, third, coming, *node) == [SMALL]
 
 
 def test_step_7_what_will_not_come_any_more_is_not_counted_on() -> None:
     first = a_demand("first")
     given_up = a_request(phase="Deprovisioning", reason="NeverReady", planned_for=(first,))
-    assert bought(first, given_up, a_node(ready=False, is_closed=True)) == [LARGE]  # small is left alone for a while
+    assert launched(first, given_up, a_node(ready=False, is_closed=True)) == [LARGE]  # small is left alone for a while
 
 
 # 8 and 9: what goes

@@ -123,11 +123,11 @@ def is_still_while_halted(events: list[Event]) -> None:
 
 def is_never_more_than_was_asked_for(moves: list[tuple[int, bool]], spans: list[int]) -> None:
     """Machines are bought and their nodes come, in any order between them; the provider is asked now and then."""
-    watch, bought = Watch(a_pool(), a_cloud()), dict[str, int]()
+    watch, launched = Watch(a_pool(), a_cloud()), dict[str, int]()
     for (which, is_asked), seconds in zip(moves, spans, strict=False):
         watch.now += timedelta(seconds=seconds)
         name = NAMES[which]
-        stage = bought[name] = min(bought.get(name, -1) + 1, 3)
+        stage = launched[name] = min(launched.get(name, -1) + 1, 3)
         if stage == 0:
             watch.add(a_request(name, "Pending", since=None, asked_at=watch.now))
         elif stage == 1:
@@ -137,10 +137,10 @@ def is_never_more_than_was_asked_for(moves: list[tuple[int, bool]], spans: list[
         else:
             watch.add(a_node(name, born=watch.now), a_request(name, "Ready", since=watch.now))
         if is_asked:
-            watch.add(a_cloud(*(one for one, how_far in bought.items() if how_far > 0), read_at=watch.now))
+            watch.add(a_cloud(*(one for one, how_far in launched.items() if how_far > 0), read_at=watch.now))
         counts = Counter(unit.state for unit in units_of(watch.look()))
         upcoming = counts[NodeState.REQUESTED] + counts[NodeState.BOOTING]
-        assert upcoming + counts[NodeState.READY] <= len(bought)
+        assert upcoming + counts[NodeState.READY] <= len(launched)
         group = watch.look().groups.get(("default", ""))
         assert group is None or group.upcoming == upcoming
 

@@ -263,19 +263,19 @@ def test_a_node_is_kept_for_the_pods_that_it_was_bought_for() -> None:
     pod = a_pod(node="")
     request = a_request(phase="Ready", since=NOW - SECOND)
     meta = msgspec.structs.replace(request.metadata, annotations={PLANNED_FOR: pod.metadata.uid})
-    bought = msgspec.structs.replace(request, metadata=meta)
-    assert told(decided(a_pool(), OURS, a_node(at=DUE), bought, pod)) == [f"unmark {NAME}"]
-    assert told(decided(a_pool(), OURS, a_node(at=DUE), bought)) == [f"remove {NAME}"]
+    launched = msgspec.structs.replace(request, metadata=meta)
+    assert told(decided(a_pool(), OURS, a_node(at=DUE), launched, pod)) == [f"unmark {NAME}"]
+    assert told(decided(a_pool(), OURS, a_node(at=DUE), launched)) == [f"remove {NAME}"]
     late = NOW + 2 * MINUTE
-    assert told(decided(a_pool(), OURS, a_node(at=DUE), bought, pod, now=late)) == [f"remove {NAME}"]
+    assert told(decided(a_pool(), OURS, a_node(at=DUE), launched, pod, now=late)) == [f"remove {NAME}"]
 
 
 def test_a_node_is_kept_for_the_successor_of_a_pod_that_loses_its_machine() -> None:
     lost = a_pod(node=ANOTHER)
     request = a_request(phase="Ready", since=NOW - SECOND)
     meta = msgspec.structs.replace(request.metadata, annotations={PLANNED_FOR: f"successor-of-{lost.metadata.uid}"})
-    bought = msgspec.structs.replace(request, metadata=meta)
-    snapshot = a_snapshot(a_pool(), OURS, a_node(at=DUE), bought, lost)
+    launched = msgspec.structs.replace(request, metadata=meta)
+    snapshot = a_snapshot(a_pool(), OURS, a_node(at=DUE), launched, lost)
     note_displaced(snapshot, [lost])
     assert told(decide(snapshot, DeciderState(), SETTINGS)) == [f"unmark {NAME}"]
 

@@ -37,20 +37,20 @@ def a_town(*things: Pod | Node | NodePool) -> Town:
 def test_demand_that_fits_a_marked_node_takes_it_back_and_nothing_is_bought() -> None:
     town = a_town(MARKED, a_pod("app", "1500m"))
     town.run()
-    assert (town.bought, town.taken_back) == ([], {NAME})
+    assert (town.launched, town.taken_back) == ([], {NAME})
     assert (NAME, "ScaleDownCancelled") in town.told
 
 
 def test_only_as_many_are_taken_back_as_are_needed() -> None:
     town = a_town(MARKED, a_node(ANOTHER, at=NOW + 60 * SECOND), a_pod("app", "1500m"))
     town.run()
-    assert (town.bought, len(town.taken_back)) == ([], 1)
+    assert (town.launched, len(town.taken_back)) == ([], 1)
 
 
 def test_what_does_not_fit_is_bought() -> None:
     town = a_town(MARKED, *a_crowd(2, "1500m"))
     town.run()
-    assert [offering for offering, _ in town.bought] == ["kwok-small-fsn1"]
+    assert [offering for offering, _ in town.launched] == ["kwok-small-fsn1"]
     assert town.taken_back == {NAME}
 
 
@@ -58,19 +58,19 @@ def test_a_node_whose_removal_is_asked_for_is_no_room_any_more() -> None:
     town = a_town(MARKED, a_pod("app", "1500m"))
     town.world.tables[NODE_REMOVAL_REQUESTS].hear([Change(ChangeType.ADDED, a_removal(), None)])
     town.run()
-    assert (len(town.bought), town.taken_back) == (1, set())
+    assert (len(town.launched), town.taken_back) == (1, set())
 
 
 def test_a_node_of_a_pool_that_is_deleted_is_no_room_any_more() -> None:
     going = a_pool("going", types=("small",), deleted_at=NOW)
     town = a_town(going, a_node(at=NOW, pool="going"), a_pod("app", "1500m"))
     town.run()
-    assert (len(town.bought), town.taken_back) == (1, set())
+    assert (len(town.launched), town.taken_back) == (1, set())
 
 
 def test_what_leaves_costs_and_counts_until_it_is_gone_and_keeps_nothing_warm() -> None:
     for phase in REMOVAL_MOVES:
         snapshot = a_snapshot(a_cloud(a_machine()), MARKED, a_removal(phase=phase))
         (held,) = holdings(snapshot, catalog_in(snapshot, SETTINGS.provision))
-        assert (held.is_terminating, held.bought.nodes, held.bought.cost_per_hour) == (True, 1, 1.0)
+        assert (held.is_terminating, held.launched.nodes, held.launched.cost_per_hour) == (True, 1, 1.0)
         assert [one.missing for one in shortages([a_pool(types=[{"name": "small", "min": 1}])], [held])] == [1]

@@ -19,7 +19,7 @@ def a_town(*nodes: Node) -> Town:
 
 
 def offerings(town: Town) -> list[str]:
-    return [offering for offering, _ in town.bought]
+    return [offering for offering, _ in town.launched]
 
 
 def test_machines_are_bought_for_all_of_them_together() -> None:
@@ -58,7 +58,7 @@ def test_half_of_them_are_made_and_no_scheduler_has_seen_these_yet() -> None:
 def test_nothing_is_bought_if_there_is_room() -> None:
     town = a_town(a_node("own", has={"cpu": "8"}))
     town.run(timedelta(minutes=1))
-    assert town.bought == []
+    assert town.launched == []
 
 
 def test_nothing_is_written_on_who_is_not_there() -> None:
@@ -67,7 +67,7 @@ def test_nothing_is_written_on_who_is_not_there() -> None:
     town.announced = list(announcements(a_pod("sum", "64"), "workload", COUNT))
     town.run(timedelta(minutes=5))
     assert [one for _, decision in town.passes for one in decision.said if one.subject.kind == "Pod"] == []
-    assert town.bought == []
+    assert town.launched == []
 
 
 def test_who_is_not_announced_any_more_is_no_demand() -> None:
@@ -75,4 +75,4 @@ def test_who_is_not_announced_any_more_is_no_demand() -> None:
     town.look()
     town.announced = []
     town.run(timedelta(minutes=1))
-    assert town.bought == []
+    assert town.launched == []

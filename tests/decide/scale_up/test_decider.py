@@ -31,7 +31,7 @@ def test_a_plan_is_made_when_no_pod_has_come_for_a_moment() -> None:
     assert town.look().wake_at == NOW + 60 * MS + QUIET
     town.run()
     assert [plan.at for plan in town.plans] == [NOW + 160 * MS]
-    assert town.bought == [("kwok-small-fsn1", ("first", "second"))]
+    assert town.launched == [("kwok-small-fsn1", ("first", "second"))]
 
 
 def test_a_plan_is_made_after_a_second_even_if_pods_keep_coming() -> None:
@@ -59,7 +59,7 @@ def test_pods_that_came_long_ago_do_not_hurry_the_next_plan() -> None:
     town.add(*a_crowd(3, prefix="more"))
     town.run()
     assert len(town.plans) == 1
-    assert [offering for offering, _ in town.bought] == ["kwok-large-fsn1"]
+    assert [offering for offering, _ in town.launched] == ["kwok-large-fsn1"]
 
 
 def test_pods_that_machines_cannot_help_do_not_hold_up_others() -> None:
@@ -76,7 +76,7 @@ def test_pods_that_machines_cannot_help_do_not_hold_up_others() -> None:
         town.now += 50 * MS
     town.add(a_pod("late"))
     town.run()
-    assert town.bought == [("kwok-small-fsn1", ("late", "web"))]
+    assert town.launched == [("kwok-small-fsn1", ("late", "web"))]
     assert town.plans[-1].at <= NOW + QUIET + 250 * MS + QUIET
 
 
@@ -100,7 +100,7 @@ def test_a_plan_that_is_not_seen_yet_is_not_planned_again_although_new_pods_come
     assert len(creations(town)) == 1
     town.is_blind = False
     town.run(20 * SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("late",)), ("kwok-small-fsn1", ("web-0", "web-1"))]
+    assert town.launched == [("kwok-small-fsn1", ("late",)), ("kwok-small-fsn1", ("web-0", "web-1"))]
 
 
 def test_pods_that_come_while_a_plan_is_thought_of_are_in_the_next_one() -> None:
@@ -113,7 +113,7 @@ def test_pods_that_come_while_a_plan_is_thought_of_are_in_the_next_one() -> None
     assert town.look().computation is None
     town.think()
     town.run()
-    assert town.bought == [("kwok-small-fsn1", ("late",)), ("kwok-small-fsn1", ("web-0", "web-1"))]
+    assert town.launched == [("kwok-small-fsn1", ("late",)), ("kwok-small-fsn1", ("web-0", "web-1"))]
     assert len(town.plans) == 2
 
 
@@ -137,7 +137,7 @@ def test_a_request_that_was_deleted_before_it_was_seen_is_asked_for_again_by_the
     town.is_blind = False
     town.run(20 * SECOND)
     assert [one.metadata.name for one in town.requests] == creations(town)
-    assert town.bought == [("kwok-small-fsn1", ("web-0", "web-1"))]
+    assert town.launched == [("kwok-small-fsn1", ("web-0", "web-1"))]
 
 
 def test_a_machine_is_not_asked_for_when_all_of_its_pods_have_gone_meanwhile() -> None:
@@ -175,7 +175,7 @@ def test_pods_that_join_a_machine_keep_their_place_before_that_is_seen() -> None
     # The small machine has room for the first two only; the third gets its own, and the second is not planned again.
     town.is_blind = False
     town.run(20 * SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("first", "second")), ("kwok-small-fsn1", ("third",))]
+    assert town.launched == [("kwok-small-fsn1", ("first", "second")), ("kwok-small-fsn1", ("third",))]
 
 
 # What goes wrong
@@ -187,7 +187,7 @@ def test_a_refused_request_is_said_on_its_pods_and_holds_up_nobody_else() -> Non
     town.run(2 * SECOND)
     town.add(a_pod("trainer", **for_pool("gpu")))
     town.run(5 * SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("trainer",))]
+    assert town.launched == [("kwok-small-fsn1", ("trainer",))]
     assert {(event.subject.name, event.reason, event.why) for event in town.events} == {
         ("web", "NoPlacement", "its NodeRequest was refused: quota")
     }
@@ -203,7 +203,7 @@ def test_a_refused_request_is_no_failure_of_its_pods_and_is_asked_for_again_for_
     assert town.record(web) is None
     town.refuses = lambda _: ""
     town.run(MINUTE)
-    assert town.bought == [("kwok-small-fsn1", ("web",))]
+    assert town.launched == [("kwok-small-fsn1", ("web",))]
 
 
 def test_a_thought_that_failed_is_tried_again_after_ten_seconds() -> None:
@@ -237,7 +237,7 @@ def test_an_offering_that_nobody_sells_any_more_costs_no_pod_its_place() -> None
     town.sell(LARGE)
     town.add(a_pod("late", "6"))
     town.run()
-    assert town.bought == [("kwok-large-fsn1", ("late",)), ("kwok-small-fsn1", ("web-0", "web-1"))]
+    assert town.launched == [("kwok-large-fsn1", ("late",)), ("kwok-small-fsn1", ("web-0", "web-1"))]
 
 
 # Clocks that jump
@@ -250,7 +250,7 @@ def test_a_clock_that_is_set_back_stops_nobody() -> None:
     town.look()
     town.jump(-HOUR)
     town.run(SECOND)
-    assert ("kwok-small-fsn1", ("late",)) in town.bought
+    assert ("kwok-small-fsn1", ("late",)) in town.launched
 
 
 def test_a_clock_that_is_set_back_makes_nobody_run_in_circles() -> None:
@@ -282,7 +282,7 @@ def test_a_clock_that_is_set_ahead_buys_nothing_twice() -> None:
     town.run(5 * SECOND)
     town.jump(HOUR)
     town.run(5 * SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("web-0", "web-1"))]
+    assert town.launched == [("kwok-small-fsn1", ("web-0", "web-1"))]
 
 
 def test_a_request_that_was_deleted_is_asked_for_again_although_the_clock_was_set_back() -> None:
@@ -292,7 +292,7 @@ def test_a_request_that_was_deleted_is_asked_for_again_although_the_clock_was_se
     town.remove(town.requests[0])
     town.jump(-HOUR)
     town.run(5 * SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("web-0", "web-1"))]
+    assert town.launched == [("kwok-small-fsn1", ("web-0", "web-1"))]
 
 
 # Saying
@@ -356,7 +356,7 @@ def test_requests_that_people_wrote_by_hand_are_machines_that_are_coming() -> No
                               "spec": {"pool": "default", "targetOffering": "kwok-small"}}, NodeRequest))  # fmt: skip
     town.add(*a_crowd(2))
     town.run()
-    assert town.bought == [("kwok-small", ("web-0", "web-1"))]
+    assert town.launched == [("kwok-small", ("web-0", "web-1"))]
     assert SMALL.id == "kwok-small-fsn1"
 
 

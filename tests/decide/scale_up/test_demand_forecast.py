@@ -27,21 +27,21 @@ def planned(*pods: Pod, expected: int, per_hour: float, pool: NodePool = POOL, *
     town = Town()
     town.add(*pods)
     stage = SimulatedCluster.copy_of(town.world.snapshot(NOW))
-    market = node_options_of(stage, (pool,), (SMALL, LARGE))
+    node_options = node_options_of(stage, (pool,), (SMALL, LARGE))
     ghosts = tuple(a_crowd(expected, prefix="next"))
     given = {"pools": frozenset({"default"}), **foresight}
-    found = plan(stage, pods, market)
-    return foreseeing(stage, pods, market, found, DemandForecast(ExpectedPods(ghosts, per_hour), **given))
+    found = plan(stage, pods, node_options)
+    return foreseeing(stage, pods, node_options, found, DemandForecast(ExpectedPods(ghosts, per_hour), **given))
 
 
-def bought(solution: PlacementSolution) -> list[str]:
-    return sorted(one.offering.server_type for one in solution.buy)
+def launched(solution: PlacementSolution) -> list[str]:
+    return sorted(one.offering.server_type for one in solution.launch)
 
 
 def test_who_comes_next_fills_the_larger_machine_soon() -> None:
     solution = planned(a_pod("web"), expected=7, per_hour=14)
-    assert bought(solution) == ["large"]
-    assert [pod.metadata.name for pod in solution.buy[0].pods] == ["web"], "it is bought for the one that waits"
+    assert launched(solution) == ["large"]
+    assert [pod.metadata.name for pod in solution.launch[0].pods] == ["web"], "it is bought for the one that waits"
     assert (solution.cost_per_hour, solution.outcome) == (3.0, "AllPlaced")
 
 
@@ -51,26 +51,26 @@ def test_who_comes_next_fills_the_larger_machine_soon() -> None:
     ids=["it would take seven hours", "it would never be full", "nobody is expected"],
 )
 def test_it_is_not_larger_than_that_pays(expected: int, per_hour: float) -> None:
-    assert bought(planned(a_pod("web"), expected=expected, per_hour=per_hour)) == ["small"]
+    assert launched(planned(a_pod("web"), expected=expected, per_hour=per_hour)) == ["small"]
 
 
 def test_pools_that_do_not_optimise_buy_what_is_wanted() -> None:
-    assert bought(planned(a_pod("web"), expected=7, per_hour=14, pools=frozenset())) == ["small"]
+    assert launched(planned(a_pod("web"), expected=7, per_hour=14, pools=frozenset())) == ["small"]
 
 
 def test_nothing_is_bought_for_those_alone_who_are_expected() -> None:
     solution = planned(*a_crowd(8), expected=16, per_hour=64)
-    assert bought(solution) == ["large"]
+    assert launched(solution) == ["large"]
 
 
 def test_the_pools_limits_hold() -> None:
     limited = a_pool(types=("small", "large"), limits={"cpu": "4"})
-    assert bought(planned(a_pod("web"), expected=7, per_hour=14, pool=limited)) == ["small"]
+    assert launched(planned(a_pod("web"), expected=7, per_hour=14, pool=limited)) == ["small"]
 
 
 def test_who_finds_no_place_is_still_told() -> None:
     solution = planned(a_pod("web"), a_pod("huge", cpu="64"), expected=7, per_hour=14)
-    assert bought(solution) == ["large"]
+    assert launched(solution) == ["large"]
     assert [one.pod.metadata.name for one in solution.left_out] == ["huge"]
     assert solution.outcome == "IncompletePlacement"
 
@@ -86,9 +86,11 @@ def test_everybody_who_waits_has_a_place_and_nobody_else_is_named(
 ) -> None:
     pods = [a_pod(f"web-{number}", cpu=cpu) for number, cpu in enumerate(waiting)]
     solution = planned(*pods, expected=expected, per_hour=per_hour)
-    assert sorted(pod.metadata.name for one in solution.buy for pod in one.pods) == [pod.metadata.name for pod in pods]
-    assert all(one.pods for one in solution.buy)
+    assert sorted(pod.metadata.name for one in solution.launch for pod in one.pods) == [
+        pod.metadata.name for pod in pods
+    ]
+    assert all(one.pods for one in solution.launch)
     assert solution.keep <= {pod.metadata.uid for pod in pods}
-    assert solution.cost_per_hour == pytest.approx(sum(one.offering.price_per_hour for one in solution.buy))
+    assert solution.cost_per_hour == pytest.approx(sum(one.offering.price_per_hour for one in solution.launch))
     again = planned(*pods, expected=expected, per_hour=per_hour)
-    assert msgspec.structs.replace(again, buy=()) == msgspec.structs.replace(solution, buy=())
+    assert msgspec.structs.replace(again, launch=()) == msgspec.structs.replace(solution, launch=())

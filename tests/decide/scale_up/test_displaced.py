@@ -49,7 +49,7 @@ def is_gone(town: Town, pod: Pod, successor: Pod | None = None) -> None:
 
 
 def offerings(town: Town) -> list[str]:
-    return [offering for offering, _ in town.bought]
+    return [offering for offering, _ in town.launched]
 
 
 def said_of_pods(town: Town) -> list[Action | Hold]:
@@ -77,14 +77,14 @@ def test_a_plan_waits_a_moment_for_others_that_are_made_anew_at_once() -> None:
     assert town.look().wake_at == town.now + QUIET
     town.add(a_pod("web", "500m"))
     town.run()
-    assert [offering for offering, _ in town.bought] == ["kwok-small-fsn1"]
+    assert [offering for offering, _ in town.launched] == ["kwok-small-fsn1"]
     assert len(town.requests[0].planned_for) == 2
 
 
 def test_nothing_is_bought_if_a_node_that_stands_has_room() -> None:
     town = a_town(a_database(), a_node(OTHER))
     town.run(timedelta(minutes=1))
-    assert town.bought == []
+    assert town.launched == []
     assert set(town.plans[-1].expected.values()) == {OTHER}
     assert len(town.plans) == 4, "what is expected is asked about again every 15 s"
 
@@ -94,7 +94,7 @@ def test_nobody_else_is_promised_the_room_in_which_it_is_expected() -> None:
     town.run()
     town.add(a_pod("web", "1"))
     town.run()
-    assert town.bought == [("kwok-small-fsn1", ("web",))]
+    assert town.launched == [("kwok-small-fsn1", ("web",))]
     assert len(town.plans) == 2, "what the first plan said of it holds on"
 
 
@@ -103,7 +103,7 @@ def test_nobody_else_is_promised_its_place_on_the_machine_that_comes() -> None:
     town.run()
     town.add(a_pod("web", "1"))
     town.run()
-    assert town.bought == [("kwok-small-fsn1", ("gone",)), ("kwok-small-fsn1", ("web",))]
+    assert town.launched == [("kwok-small-fsn1", ("gone",)), ("kwok-small-fsn1", ("web",))]
 
 
 @pytest.mark.parametrize("taints", [(), (SHUTDOWN,)], ids=["before its taint is seen", "after that"])
@@ -131,7 +131,7 @@ def test_nor_is_it_a_machine_that_is_coming_if_it_was_just_bought(taints: tuple[
 def test_a_marked_node_is_taken_back_for_it() -> None:
     town = a_town(a_database(), a_node(OTHER, taints=[LEAVES]))
     town.run()
-    assert (town.bought, town.taken_back) == ([], {OTHER})
+    assert (town.launched, town.taken_back) == ([], {OTHER})
 
 
 def test_in_an_unhealthy_cluster_nothing_is_bought() -> None:
@@ -140,7 +140,7 @@ def test_in_an_unhealthy_cluster_nothing_is_bought() -> None:
     town.add(*(a_node(name, ready=False) for name in names), a_database())
     town.dying = {DEAD}
     town.run(timedelta(minutes=1))
-    assert (town.plans, town.bought) == ([], [])
+    assert (town.plans, town.launched) == ([], [])
 
 
 def test_its_own_claim_and_its_own_anti_affinity_do_not_stand_in_its_way() -> None:
@@ -181,7 +181,7 @@ def test_pods_that_the_scheduler_has_not_tried_are_not_demand_because_of_it() ->
     untried = a_pod("new", "1", status={"phase": "Pending"})
     town = a_town(a_database(), untried)
     town.run()
-    assert town.bought == [("kwok-small-fsn1", ("gone",))]
+    assert town.launched == [("kwok-small-fsn1", ("gone",))]
 
 
 # Its successor
@@ -193,7 +193,7 @@ def test_its_successor_gets_the_machine_that_was_asked_for() -> None:
     town.run()
     is_gone(town, old, its_successor())
     town.run(30 * SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("db-0",))]
+    assert town.launched == [("kwok-small-fsn1", ("db-0",))]
     assert town.requests[0].planned_for == ("new",)
 
 
@@ -207,7 +207,7 @@ def test_so_it_does_if_it_comes_while_the_plan_is_thought_of() -> None:
     town.look()
     town.think()
     town.run(30 * SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("db-0",))]
+    assert town.launched == [("kwok-small-fsn1", ("db-0",))]
 
 
 def test_so_it_does_if_it_comes_before_the_request_is_seen() -> None:
@@ -219,7 +219,7 @@ def test_so_it_does_if_it_comes_before_the_request_is_seen() -> None:
     town.run(3 * SECOND)
     town.is_blind = False
     town.run(30 * SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("db-0",))]
+    assert town.launched == [("kwok-small-fsn1", ("db-0",))]
 
 
 def test_so_it_does_after_a_restart() -> None:
@@ -231,7 +231,7 @@ def test_so_it_does_after_a_restart() -> None:
     is_gone(town, old, its_successor())
     town.restart()
     town.run(30 * SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("db-0",))]
+    assert town.launched == [("kwok-small-fsn1", ("db-0",))]
 
 
 def test_so_it_does_if_the_old_pod_is_still_leaving() -> None:
@@ -241,7 +241,7 @@ def test_so_it_does_if_the_old_pod_is_still_leaving() -> None:
     town.dying.clear()
     town.add(its_successor())
     town.run(30 * SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("db-0",))]
+    assert town.launched == [("kwok-small-fsn1", ("db-0",))]
 
 
 def test_it_is_asked_for_by_one_name_although_nobody_knows_yet_whether_it_is_there() -> None:

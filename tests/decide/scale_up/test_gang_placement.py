@@ -11,7 +11,7 @@ from growth.decide.facts.pending_pods import announcements
 from growth.decide.scale_up.plan import ScaleUpPlan, answer
 from growth.decide.solver.minimum_nodes import Shortage
 from tests.decide.marketplace import a_cloud, a_node, a_pool
-from tests.decide.scale_up.test_plan import a_coming, ask, bought, uids
+from tests.decide.scale_up.test_plan import a_coming, ask, launched, uids
 from tests.decide.scale_up.town import LARGE, NOW, SMALL, Town, a_pod
 
 FULL = "1500m"
@@ -46,7 +46,7 @@ def test_no_machine_is_launched_for_one_of_two_pods() -> None:
 def test_machines_are_launched_for_all_pods_where_there_are_enough() -> None:
     pods = job("sum")
     plan = answer(ask(*pods, offerings=(stocked(stock=2),), gangs=(gang("sum", *pods),)))
-    assert (plan.outcome, bought(plan), plan.unplaced) == ("AllPlaced", [("kwok-small-fsn1", 1)] * 2, ())
+    assert (plan.outcome, launched(plan), plan.unplaced) == ("AllPlaced", [("kwok-small-fsn1", 1)] * 2, ())
 
 
 def test_machine_that_a_gang_cannot_use_serves_another_pod() -> None:
@@ -106,7 +106,7 @@ def test_pods_with_a_place_on_a_coming_machine_count_for_their_gang() -> None:
     first, second = job("sum")
     gangs = (gang("sum", first, second),)
     plan = answer(ask(second, seated=(first,), coming=(a_coming(first),), offerings=(stocked(),), gangs=gangs))
-    assert (bought(plan), plan.unplaced) == ([("kwok-small-fsn1", 1)], ())
+    assert (launched(plan), plan.unplaced) == ([("kwok-small-fsn1", 1)], ())
     plan = answer(ask(second, seated=(first,), coming=(a_coming(first),), offerings=(stocked(stock=0),), gangs=gangs))
     assert (plan.wanted, unplaced(plan)) == (
         (),
@@ -128,7 +128,7 @@ def test_offering_on_trial_is_tried_for_a_gang() -> None:
     pods = job("sum")
     one, many = (stocked(),), (stocked(stock=None),)
     plan = answer(ask(*pods, offerings=one, if_tried=many, gangs=(gang("sum", *pods),)))
-    assert (bought(plan), plan.unplaced, len(plan.left_out)) == ([("kwok-small-fsn1", 1)], (), 1)
+    assert (launched(plan), plan.unplaced, len(plan.left_out)) == ([("kwok-small-fsn1", 1)], (), 1)
 
 
 def test_offering_on_trial_is_not_tried_where_too_few_are_listed() -> None:
@@ -148,7 +148,7 @@ def test_limit_of_a_pool_counts_as_stock_does() -> None:
 def test_machine_kept_ready_is_launched_whether_or_not_a_gang_fits() -> None:
     pods, shortage = job("sum"), Shortage("default", "small", 1)
     plan = answer(ask(*pods, offerings=(stocked(),), shortages=(shortage,), gangs=(gang("sum", *pods),)))
-    assert bought(plan) == [("kwok-small-fsn1", 0)]
+    assert launched(plan) == [("kwok-small-fsn1", 0)]
     assert list(unplaced(plan)) == ["sum"]
 
 
@@ -178,7 +178,7 @@ def a_town(*offerings: Offering, count: int = 2) -> Town:
 def test_nothing_is_launched_for_virtual_pods_that_have_no_place_together() -> None:
     town = a_town(stocked())
     town.run()
-    assert town.bought == []
+    assert town.launched == []
     assert [one.gang.workload for one in town.plans[-1].unplaced] == ["workload"]
 
 
@@ -189,7 +189,7 @@ def test_nothing_is_planned_for_part_of_a_gang() -> None:
     town.add(first, second)
     town.gangs = [gang("workload", first, second)]
     town.run()
-    assert (town.bought, town.plans) == ([], [])
+    assert (town.launched, town.plans) == ([], [])
     assert ("sum-0", "NoPlacement") in town.told
     assert ("sum-1", "NoSuchPool") in town.told
 
@@ -200,10 +200,10 @@ def test_plan_is_made_again_when_a_gang_is_whole() -> None:
     town.add(waiting)
     town.gangs = [gang("workload", *town.announced, waiting)]
     town.run()
-    assert town.bought == []
+    assert town.launched == []
     town.gangs = [gang("workload", *town.announced)]
     town.run()
-    assert len(town.bought) == 2
+    assert len(town.launched) == 2
 
 
 def test_every_gang_is_decided_on_in_the_end() -> None:
@@ -214,5 +214,5 @@ def test_every_gang_is_decided_on_in_the_end() -> None:
     town.gangs = [gang(name, *own) for name, own in jobs.items()]
     town.run()
     refused = {one.gang.workload for plan in town.plans for one in plan.unplaced}
-    assert (len(town.bought), len(refused)) == (2, 29)
+    assert (len(town.launched), len(refused)) == (2, 29)
     assert len(town.plans) < len(jobs)

@@ -55,7 +55,7 @@ def test_nothing_is_planned_and_every_pool_says_why() -> None:
 def test_three_unready_nodes_are_no_outage() -> None:
     town = a_town(a_pod("web"), unready=3)
     town.run()
-    assert town.bought == [("kwok-large-fsn1", ("web",))], "of what is unready no more is bought"
+    assert town.launched == [("kwok-large-fsn1", ("web",))], "of what is unready no more is bought"
 
 
 def test_when_it_is_over_for_a_check_those_that_wait_are_planned_for() -> None:
@@ -66,7 +66,7 @@ def test_when_it_is_over_for_a_check_those_that_wait_are_planned_for() -> None:
     town.run(CHECK - 2 * SECOND)
     assert creations(town) == []
     town.run(4 * SECOND)
-    assert town.bought == [("kwok-large-fsn1", ("web",))], "of what was unready nothing is bought for a while longer"
+    assert town.launched == [("kwok-large-fsn1", ("web",))], "of what was unready nothing is bought for a while longer"
     assert over_at + CHECK - SECOND <= town.plans[0].at <= over_at + CHECK + SECOND
 
 
@@ -142,7 +142,7 @@ def test_when_they_are_given_up_it_goes_on() -> None:
     town.run()
     town.move(town.requests[0], "Unmet", "NoMachine")
     town.run()
-    assert [pods for _, pods in town.bought if pods] == [("web",)]
+    assert [pods for _, pods in town.launched if pods] == [("web",)]
 
 
 def test_what_was_planned_just_before_is_carried_out_after_it() -> None:
@@ -158,5 +158,5 @@ def test_what_was_planned_just_before_is_carried_out_after_it() -> None:
     assert len(town.remembered.unseen) == 1
     town.add(msgspec.structs.replace(overdue, status=msgspec.structs.replace(overdue.status, phase="Unmet")))
     town.run()
-    assert [pods for _, pods in town.bought if pods] == [("web",)]
+    assert [pods for _, pods in town.launched if pods] == [("web",)]
     assert len(town.plans) == 1

@@ -37,13 +37,13 @@ def ask(
     town = town or Town()
     town.add(*pods, *seated)
     whole: Mapping[str, Any] = {
-        "bought": (), "coming": (), "shortages": (), "taken": frozenset(), "at": NOW, "circumstances": HERE, **fields,
+        "launched": (), "coming": (), "shortages": (), "taken": frozenset(), "at": NOW, "circumstances": HERE, **fields,
     }  # fmt: skip
     stage = SimulatedCluster.copy_of(town.world.snapshot(NOW))
     return ScaleUpProblem(simulated=stage, pools=pools, offerings=offerings, pods=pods, seated=seated, **whole)
 
 
-def bought(plan: ScaleUpPlan) -> list[tuple[str, int]]:
+def launched(plan: ScaleUpPlan) -> list[tuple[str, int]]:
     """What is wanted, and for how many pods."""
     return sorted((one.offering.id, len(one.pods)) for one in plan.wanted)
 
@@ -61,7 +61,7 @@ def a_coming(*pods: Pod, offering: Offering = SMALL, hands_keys: bool = False) -
 
 def test_all_placed_asks_for_each_machine_of_the_cheapest_plan() -> None:
     plan = answer(ask(*a_crowd(6)))
-    assert (plan.outcome, bought(plan), plan.cost_per_hour) == ("AllPlaced", [("kwok-large-fsn1", 6)], 3.0)
+    assert (plan.outcome, launched(plan), plan.cost_per_hour) == ("AllPlaced", [("kwok-large-fsn1", 6)], 3.0)
 
 
 def test_no_demands_asks_for_nothing() -> None:
@@ -72,7 +72,7 @@ def test_no_demands_asks_for_nothing() -> None:
 def test_incomplete_placement_buys_what_it_can_and_says_why_not_the_rest() -> None:
     web, huge = a_pod("web"), a_pod("huge", "64")
     plan = answer(ask(web, huge))
-    assert (plan.outcome, bought(plan)) == ("IncompletePlacement", [("kwok-small-fsn1", 1)])
+    assert (plan.outcome, launched(plan)) == ("IncompletePlacement", [("kwok-small-fsn1", 1)])
     assert list(plan.left_out) == [huge.metadata.uid]
     assert "cpu" in plan.left_out[huge.metadata.uid].lower()
 
@@ -95,7 +95,7 @@ def test_who_is_expected_on_a_node_keeps_the_room_there() -> None:
     first, second = a_pod("first"), a_pod("second")
     town = Town(a_node("own", pool="", has={"cpu": "1"}))
     plan = answer(ask(second, town=town, seated=(first,), expected={first.metadata.uid: "own"}))
-    assert (bought(plan), plan.expected) == ([("kwok-small-fsn1", 1)], {})
+    assert (launched(plan), plan.expected) == ([("kwok-small-fsn1", 1)], {})
 
 
 def test_who_was_expected_where_there_is_no_room_is_planned_with_the_others() -> None:
@@ -116,7 +116,7 @@ def test_pods_that_fit_a_machine_that_is_coming_join_it() -> None:
 def test_places_on_a_machine_that_is_coming_are_left_to_those_who_have_them() -> None:
     first, second = a_pod("first", "1500m"), a_pod("second", "1500m")
     plan = answer(ask(second, seated=(first,), coming=(a_coming(first),)))
-    assert (bought(plan), plan.joining) == ([("kwok-small-fsn1", 1)], ())
+    assert (launched(plan), plan.joining) == ([("kwok-small-fsn1", 1)], ())
 
 
 def test_who_lost_its_place_is_planned_with_the_others() -> None:
@@ -139,7 +139,7 @@ def test_a_pod_that_is_nominated_is_expected_there() -> None:
     town, pod = Town(a_node("own", pool="")), a_pod("preemptor", status=status)
     plan = answer(ask(pod, a_pod("other", "1500m"), town=town))
     assert plan.expected == {pod.metadata.uid: "own"}
-    assert (plan.set_aside, bought(plan)) == ({}, [("kwok-small-fsn1", 1)])
+    assert (plan.set_aside, launched(plan)) == ({}, [("kwok-small-fsn1", 1)])
 
 
 # Limits, stock and probes
@@ -147,8 +147,8 @@ def test_a_pod_that_is_nominated_is_expected_there() -> None:
 
 def test_what_pools_have_counts_against_their_limits() -> None:
     limited = a_pool(types=[{"name": "small", "max": 2}])
-    plan = answer(ask(*a_crowd(2, "1500m"), pools=(limited,), bought=(PoolUsage.of("default", SMALL),)))
-    assert (bought(plan), len(plan.left_out)) == ([("kwok-small-fsn1", 1)], 1)
+    plan = answer(ask(*a_crowd(2, "1500m"), pools=(limited,), launched=(PoolUsage.of("default", SMALL),)))
+    assert (launched(plan), len(plan.left_out)) == ([("kwok-small-fsn1", 1)], 1)
     assert "may have 2 of small" in next(iter(plan.left_out.values()))
 
 
@@ -156,7 +156,7 @@ def test_who_is_left_out_knows_of_the_machines_that_the_plan_itself_asks_for() -
     limited = a_pool(types=[{"name": "small", "max": 2}])
     now = RetryFingerprint("here", {"default/small": 1})
     plan = answer(
-        ask(*a_crowd(2, "1500m"), pools=(limited,), bought=(PoolUsage.of("default", SMALL),), circumstances=now)
+        ask(*a_crowd(2, "1500m"), pools=(limited,), launched=(PoolUsage.of("default", SMALL),), circumstances=now)
     )
     assert plan.circumstances == "here default/small=2"
 
@@ -164,7 +164,7 @@ def test_who_is_left_out_knows_of_the_machines_that_the_plan_itself_asks_for() -
 def test_an_offering_on_trial_is_probed_with_one_machine() -> None:
     """The shop says that one may be asked for."""
     plan = answer(ask(*a_crowd(3, "1500m"), offerings=(with_(stock=1),)))
-    assert (bought(plan), len(plan.left_out)) == ([("kwok-small-fsn1", 1)], 2)
+    assert (launched(plan), len(plan.left_out)) == ([("kwok-small-fsn1", 1)], 2)
 
 
 def test_a_provider_on_trial_is_probed_with_one_machine_whatever_it_is() -> None:
@@ -175,12 +175,12 @@ def test_a_provider_on_trial_is_probed_with_one_machine_whatever_it_is() -> None
 @pytest.mark.parametrize(("pool", "count"), [("default", 1), ("another", 3)])
 def test_an_offering_on_trial_in_one_pool_is_probed_there_with_one_machine(pool: str, count: int) -> None:
     plan = answer(ask(*a_crowd(3, "1500m"), offerings=(with_(),), trials=(f"{pool}/kwok-small-fsn1",)))
-    assert bought(plan) == [("kwok-small-fsn1", 1)] * count
+    assert launched(plan) == [("kwok-small-fsn1", 1)] * count
 
 
 def test_what_is_unmet_is_planned_around() -> None:
     """Step 4: the offering that could not be had is not among those that may be bought."""
-    assert bought(answer(ask(a_pod("web"), offerings=(LARGE,)))) == [("kwok-large-fsn1", 1)]
+    assert launched(answer(ask(a_pod("web"), offerings=(LARGE,)))) == [("kwok-large-fsn1", 1)]
 
 
 # Names, keys and wakes
@@ -231,17 +231,17 @@ def test_pods_that_others_repel_are_woken() -> None:
 def test_machines_that_are_kept_warm_are_used_by_those_that_wait() -> None:
     shortage = Shortage("default", "small", 1)
     plan = answer(ask(a_pod("web"), shortages=(shortage,)))
-    assert bought(plan) == [("kwok-small-fsn1", 1)]
+    assert launched(plan) == [("kwok-small-fsn1", 1)]
     assert [one.shortage for one in plan.wanted] == [shortage.name]
 
 
 def test_machines_that_are_kept_warm_are_bought_for_nobody_too() -> None:
     plan = answer(ask(shortages=(Shortage("default", "small", 2),)))
-    assert (bought(plan), plan.cost_per_hour) == ([("kwok-small-fsn1", 0), ("kwok-small-fsn1", 0)], 2.0)
+    assert (launched(plan), plan.cost_per_hour) == ([("kwok-small-fsn1", 0), ("kwok-small-fsn1", 0)], 2.0)
     assert len({one.name for one in plan.wanted}) == 2
 
 
 def test_a_shortage_that_cannot_be_ended_is_left_out_by_its_name() -> None:
     plan = answer(ask(shortages=(Shortage("default", "small", 2),), offerings=(with_(stock=1),)))
-    assert bought(plan) == [("kwok-small-fsn1", 0)]
+    assert launched(plan) == [("kwok-small-fsn1", 0)]
     assert plan.left_out == {"default/small/2": "kwok-small-fsn1 has 1 in stock"}

@@ -48,7 +48,7 @@ def planned(town: Town) -> list[str]:
 def test_plans_leave_the_type_out_whose_machine_failed() -> None:
     town = a_town(failed(CHEAP_FSN1))
     town.run()
-    assert (town.bought, probes(town)) == ([(DEAR_FSN1, ("web",))], [])
+    assert (town.launched, probes(town)) == ([(DEAR_FSN1, ("web",))], [])
 
 
 def test_of_a_type_that_is_not_proven_one_machine_comes_first() -> None:
@@ -74,7 +74,7 @@ def test_when_all_failed_the_one_that_failed_longest_ago_is_tested_alone() -> No
     town = a_town(*ALL_FAILED)
     town.run(MINUTE)
     assert (planned(town), probes(town)) == ([], [CHEAP_FSN1])
-    assert town.bought == [(CHEAP_FSN1, ())], "no pod relies on it"
+    assert town.launched == [(CHEAP_FSN1, ())], "no pod relies on it"
 
 
 def test_a_probe_that_failed_makes_room_for_the_next_one() -> None:

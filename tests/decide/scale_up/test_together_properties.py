@@ -101,7 +101,7 @@ def test_job_without_a_place_has_none_beside_the_plan(case: Drawn) -> None:
                 seated=seated,
                 expected=plan.expected,
                 coming=coming,
-                bought=bought_by(plan),
+                launched=bought_by(plan),
                 gangs=(one.gang,),
             )
         )

@@ -29,15 +29,15 @@ class Pools(Town):
     """A town with nodes of the pool ``default`` that can be broken."""
 
     def __init__(self, *offerings: str, pools: tuple[Any, ...] = (), pool: str = "default") -> None:
-        self.bought_as = {f"{pool}-{number}": offering for number, offering in enumerate(offerings)}
-        machines = [a_machine(name, pool=pool, offering=offering) for name, offering in self.bought_as.items()]
+        self.launched_as = {f"{pool}-{number}": offering for number, offering in enumerate(offerings)}
+        machines = [a_machine(name, pool=pool, offering=offering) for name, offering in self.launched_as.items()]
         self._pool = pool
         super().__init__(a_cloud(SMALL, LARGE, machines=machines), *OTHERS, *pools)
-        self.let(*self.bought_as)
+        self.let(*self.launched_as)
 
     def let(self, *working: str) -> None:
         """These work from now on, and no others."""
-        for name, offering in self.bought_as.items():
+        for name, offering in self.launched_as.items():
             self.add(a_bought_node(name, offering, ready=name in working, pool=self._pool))
 
     @property
@@ -55,7 +55,7 @@ def test_one_that_is_amiss_closes_nothing() -> None:
     town.let("default-1")
     town.add(a_pod("web"))
     town.run()
-    assert town.bought == [(SMALL.id, ("web",))]
+    assert town.launched == [(SMALL.id, ("web",))]
 
 
 def test_what_is_amiss_is_not_bought_and_something_else_is() -> None:
@@ -63,7 +63,7 @@ def test_what_is_amiss_is_not_bought_and_something_else_is() -> None:
     town.let()
     town.add(a_pod("web"))
     town.run()
-    assert town.bought == [(LARGE.id, ("web",))]
+    assert town.launched == [(LARGE.id, ("web",))]
     assert town.held == []
 
 
@@ -72,7 +72,7 @@ def test_pods_of_an_unhealthy_pool_wait_and_are_told_so() -> None:
     town.let()
     town.add(a_pod("web"))
     town.run(10 * MINUTE)
-    assert (town.bought, town.plans) == ([], [])
+    assert (town.launched, town.plans) == ([], [])
     assert town.held == [("web", "PoolUnusable")]
     assert town.record(a_pod("web")) is None, "that is no failure of theirs"
 
@@ -84,11 +84,11 @@ def test_when_it_was_better_for_a_while_they_are_planned_for() -> None:
     town.add(web)
     town.run(MINUTE)
     better_at = town.now
-    town.let(*town.bought_as)
+    town.let(*town.launched_as)
     town.run(IMPROVES - SECOND)
-    assert town.bought == []
+    assert town.launched == []
     town.run(2 * SECOND)
-    assert town.bought == [(SMALL.id, ("web",))]
+    assert town.launched == [(SMALL.id, ("web",))]
     assert better_at + IMPROVES <= town.plans[0].at < better_at + IMPROVES + 2 * SECOND
 
 
@@ -120,7 +120,7 @@ def test_warm_machines_are_not_bought_for_it_either() -> None:
     town = Pools(*BOTH, pools=(a_pool(types=types),))
     town.let()
     town.run(MINUTE)
-    assert town.bought == []
+    assert town.launched == []
 
 
 def test_a_new_process_remembers_that_it_has_yet_to_improve() -> None:
@@ -129,9 +129,9 @@ def test_a_new_process_remembers_that_it_has_yet_to_improve() -> None:
     town = Pools(*BOTH, pools=(pool,))
     town.add(a_pod("web"))
     town.run(IMPROVES - SECOND)
-    assert town.bought == []
+    assert town.launched == []
     town.run(2 * SECOND)
-    assert town.bought == [(SMALL.id, ("web",))]
+    assert town.launched == [(SMALL.id, ("web",))]
 
 
 def test_a_plan_for_what_became_amiss_meanwhile_is_not_carried_out() -> None:
@@ -143,4 +143,4 @@ def test_a_plan_for_what_became_amiss_meanwhile_is_not_carried_out() -> None:
     town.think()
     town.let()
     town.run()
-    assert town.bought == [(LARGE.id, ("web",))]
+    assert town.launched == [(LARGE.id, ("web",))]

@@ -52,7 +52,7 @@ def test_who_did_not_get_there_during_the_hand_over_is_woken_after_it() -> None:
     ]
     town.run(3 * SECOND)
     assert all(NUDGE in pod.metadata.labels for pod in town.world.waiting.values())
-    assert len(town.bought) == 1
+    assert len(town.launched) == 1
 
 
 def test_who_finds_the_room_on_its_open_node_taken_is_demand_again() -> None:
@@ -63,7 +63,7 @@ def test_who_finds_the_room_on_its_open_node_taken_is_demand_again() -> None:
     town.add(other)
     town.bind(other, town.requests[0].metadata.name)
     town.run(2 * MINUTE)
-    assert town.bought == [("kwok-small-fsn1", ("web-0", "web-1"))] * 2
+    assert town.launched == [("kwok-small-fsn1", ("web-0", "web-1"))] * 2
 
 
 # 2. A node that stands has room
@@ -73,7 +73,7 @@ def test_free_room_is_not_bought_again_and_the_scheduler_is_made_to_look_after_t
     web = a_pod("web")
     town = Town(web, free_node())
     town.run(2900 * MS)
-    assert (town.bought, town.told, len(town.plans)) == ([], [], 1)
+    assert (town.launched, town.told, len(town.plans)) == ([], [], 1)
     assert NUDGE not in town.pod(web).metadata.labels
     town.run(SECOND)
     assert town.pod(web).metadata.labels[NUDGE] == "20260301-090000"
@@ -85,7 +85,7 @@ def test_what_is_expected_and_does_not_happen_is_asked_about_again() -> None:
     town = Town(a_pod("web"), free_node())
     town.run(MINUTE)
     assert [(plan.at - NOW) / SECOND for plan in town.plans] == pytest.approx([0.1, 15.2, 30.3, 45.4])
-    assert town.bought == []
+    assert town.launched == []
 
 
 def test_room_that_one_pod_is_expected_to_take_is_promised_to_no_other() -> None:
@@ -94,7 +94,7 @@ def test_room_that_one_pod_is_expected_to_take_is_promised_to_no_other() -> None
     town.run(SECOND)
     town.add(a_pod("second"))
     town.run(5 * SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("second",))]
+    assert town.launched == [("kwok-small-fsn1", ("second",))]
     assert len(town.plans) == 2
 
 
@@ -105,7 +105,7 @@ def test_who_was_expected_on_a_node_is_demand_at_once_when_others_took_the_room(
     town.add(other)
     town.bind(other, "own")
     town.run(SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("web",))]
+    assert town.launched == [("kwok-small-fsn1", ("web",))]
 
 
 def test_who_was_expected_on_a_node_is_demand_at_once_when_it_has_gone() -> None:
@@ -114,7 +114,7 @@ def test_who_was_expected_on_a_node_is_demand_at_once_when_it_has_gone() -> None
     town.run(SECOND)
     town.remove(own)
     town.run(SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("web",))]
+    assert town.launched == [("kwok-small-fsn1", ("web",))]
 
 
 def test_who_was_expected_on_a_node_is_demand_at_once_when_that_is_out_of_service() -> None:
@@ -122,7 +122,7 @@ def test_who_was_expected_on_a_node_is_demand_at_once_when_that_is_out_of_servic
     town.run(SECOND)
     town.add(a_node("own", pool="", has={"cpu": "1"}, taints=[SHUTDOWN]))
     town.run(SECOND)
-    assert town.bought == [("kwok-small-fsn1", ("web",))]
+    assert town.launched == [("kwok-small-fsn1", ("web",))]
 
 
 # 3. No machine helps it
@@ -136,7 +136,7 @@ def test_pods_that_no_machine_helps_lead_to_nothing() -> None:
         a_pod("claims", resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu"}]),
     )
     town.run(MINUTE)
-    assert (town.bought, town.told, town.plans) == ([], [], [])
+    assert (town.launched, town.told, town.plans) == ([], [], [])
 
 
 def test_a_pod_that_waits_for_a_claim_is_asked_about_every_half_minute_and_not_with_every_plan() -> None:
@@ -159,7 +159,7 @@ def test_who_asks_for_no_pool_is_told_that_there_is_no_default() -> None:
     """2.3"""
     town = Town(a_pool("gpu"), a_pod("web"))
     town.run(MINUTE)
-    assert (town.bought, town.plans) == ([], [])
+    assert (town.launched, town.plans) == ([], [])
     assert [(event.subject.name, event.type, event.reason, event.why) for event in town.events] == [
         ("web", "Warning", "NoPool", "it asks for no pool, and there is none named 'default'; there is gpu")
     ]
@@ -169,10 +169,10 @@ def test_who_asks_for_a_pool_that_is_not_there_never_gets_the_default_and_is_pla
     """2.4"""
     town = Town(a_pod("trainer", **for_pool("gpu")))
     town.run(MINUTE)
-    assert (town.bought, town.told) == ([], [("trainer", "NoSuchPool")])
+    assert (town.launched, town.told) == ([], [("trainer", "NoSuchPool")])
     town.add(a_pool("gpu", types=("large",)))
     town.run(QUIET)
-    assert town.bought == [("kwok-large-fsn1", ("trainer",))]
+    assert town.launched == [("kwok-large-fsn1", ("trainer",))]
     assert town.requests[0].spec.pool == "gpu"
 
 
@@ -187,7 +187,7 @@ def test_who_asks_for_a_pool_that_cannot_buy_is_held_without_an_event_and_withou
     assert (town.told, town.record(web)) == ([], None)
     town.add(a_pool(types=("small",)))
     town.run(QUIET)
-    assert town.bought == [("kwok-small-fsn1", ("web",))]
+    assert town.launched == [("kwok-small-fsn1", ("web",))]
 
 
 # 5. It found no place before
@@ -212,7 +212,7 @@ def test_who_is_in_back_off_is_not_part_of_plans_for_others() -> None:
     town.add(*a_crowd(2))
     town.run(MINUTE)
     assert town.plans[-1].left_out == {}
-    assert town.bought == [("kwok-small-fsn1", ("web-0", "web-1"))]
+    assert town.launched == [("kwok-small-fsn1", ("web-0", "web-1"))]
 
 
 def test_who_is_in_back_off_is_tried_at_once_when_its_pool_changes() -> None:
@@ -220,7 +220,7 @@ def test_who_is_in_back_off_is_tried_at_once_when_its_pool_changes() -> None:
     town.run(3 * HOUR)
     town.add(a_pool(types=("small", "large")))
     town.run(QUIET)
-    assert town.bought == [("kwok-large-fsn1", ("big",))]
+    assert town.launched == [("kwok-large-fsn1", ("big",))]
 
 
 def test_who_is_in_back_off_is_tried_once_when_a_node_appears_that_nobody_asked_for() -> None:
@@ -259,14 +259,14 @@ def test_who_is_in_back_off_because_its_pool_is_full_is_tried_when_a_machine_lea
     assert ("second", "BackOff") in town.told
     town.remove(first, machine, town.world.nodes[machine.metadata.name])
     town.run(QUIET)
-    assert town.bought == [("kwok-small-fsn1", ("second",))]
+    assert town.launched == [("kwok-small-fsn1", ("second",))]
 
 
 def test_a_pool_that_grows_to_its_limit_is_planned_for_once() -> None:
     """What is left out knows of the machines that its own plan asked for."""
     town = Town(a_pool(types=[{"name": "small", "max": 2}]), *a_crowd(5, "1500m"))
     town.run(SECOND)
-    assert (len(town.bought), len(town.plans)) == (2, 1)
+    assert (len(town.launched), len(town.plans)) == (2, 1)
     assert len({name for name, reason in town.told if reason == "NoPlacement"}) == 3
 
 
@@ -310,7 +310,7 @@ def test_room_that_was_planned_for_one_not_tried_yet_is_not_planned_for_another(
     town.run()
     town.add(a_pod("later"))
     town.run(SECOND)
-    assert len(town.bought) == 2
+    assert len(town.launched) == 2
 
 
 # A node that is smaller than was believed

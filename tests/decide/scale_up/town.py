@@ -228,7 +228,7 @@ class Town:
         return [one for _, one in sorted(self.world.tables[NODE_REQUESTS].items())]
 
     @property
-    def bought(self) -> list[tuple[str, tuple[str, ...]]]:
+    def launched(self) -> list[tuple[str, tuple[str, ...]]]:
         """What is asked for, and for which pods: by name, sorted."""
         return sorted((one.spec.target_offering, self.names(one.planned_for)) for one in self.requests)
 

@@ -114,15 +114,15 @@ def solve(
 def judge(solution: PlacementSolution, waiting: Sequence[Pod], stage: SimulatedCluster | None = None) -> None:
     """Nobody twice, nobody lost, and everybody fits where the plan says, in some order, all together."""
     stage = stage or a_stage(pods=waiting)
-    placements = [(pod, node.name) for node in solution.buy for pod in node.pods]
+    placements = [(pod, node.name) for node in solution.launch for pod in node.pods]
     placements += [(pod, node.node) for node in solution.existing for pod in node.pods]
     uids = [pod.metadata.uid for pod, _ in placements] + [one.pod.metadata.uid for one in solution.left_out]
     assert len(uids) == len(set(uids)), "a pod is placed twice"
     assert set(uids) == {pod.metadata.uid for pod in waiting}, "a pod is neither placed nor left out"
-    assert all(node.pods for node in solution.buy), "a machine is bought for nobody"
+    assert all(node.pods for node in solution.launch), "a machine is bought for nobody"
     mark = stage.mark()
     maker = TemplateNodes(stage)
-    for node in solution.buy:
+    for node in solution.launch:
         maker.make(node.name, node.pool, node.offering).enter(stage)
     while placements:
         left: list[tuple[Pod, str]] = []
@@ -137,4 +137,4 @@ def judge(solution: PlacementSolution, waiting: Sequence[Pod], stage: SimulatedC
 
 
 def cost_of(solution: PlacementSolution) -> float:
-    return round(sum(node.offering.price_per_hour for node in solution.buy), 9)
+    return round(sum(node.offering.price_per_hour for node in solution.launch), 9)

@@ -49,10 +49,10 @@ def problems(draw: st.DrawFn, *, rows: int = 5, most: int = 4) -> PackingProblem
     size = st.tuples(st.integers(1, 12), st.integers(1, 12))
     needs = draw(st.lists(size, min_size=1, max_size=rows, unique=True))
     counts = [draw(st.integers(1, most)) for _ in needs]
-    kinds = draw(st.lists(st.tuples(st.integers(6, 40), st.integers(6, 40)), min_size=1, max_size=3, unique=True))
-    prices = [round(draw(st.floats(0.5, 4.0)), 3) for _ in kinds]
+    options = draw(st.lists(st.tuples(st.integers(6, 40), st.integers(6, 40)), min_size=1, max_size=3, unique=True))
+    prices = [round(draw(st.floats(0.5, 4.0)), 3) for _ in options]
     cliques = [draw(st.sampled_from([NO_CLIQUE, NO_CLIQUE, 0])) for _ in needs]
-    return a_problem(needs, counts, kinds, prices, cliques=cliques)
+    return a_problem(needs, counts, options, prices, cliques=cliques)
 
 
 def is_sound(problem: PackingProblem, packing: Packing) -> bool:
@@ -63,12 +63,12 @@ def is_sound(problem: PackingProblem, packing: Packing) -> bool:
         used = np.zeros(problem.need.shape[1], dtype=np.int64)
         in_clique = 0
         for row, pods in one.content:
-            if not visible[row, one.kind]:
+            if not visible[row, one.option]:
                 return False
             used += pods * problem.need[row]
             left[row] -= pods * one.times
             in_clique += pods * int(problem.clique[row] != NO_CLIQUE)
-        if (used > problem.room[one.kind]).any() or in_clique > 1:
+        if (used > problem.room[one.option]).any() or in_clique > 1:
             return False
     return bool((left >= 0).all()) and bool((left == packing.left).all())
 
@@ -105,18 +105,18 @@ def test_every_plan_of_the_search_is_sound_and_better_than_the_one_before(proble
 
 @given(problems(), st.integers(0, 4))
 def test_the_best_content_fits_and_holds_its_seed(problem: PackingProblem, seed: int) -> None:
-    shelves = Knapsacks(problem, np.arange(problem.kinds))
+    knapsacks = Knapsacks(problem, np.arange(problem.options))
     value = dominant_price(problem)
     row = seed % problem.rows
-    for kind in range(problem.kinds):
-        shelf = shelves.shelf(kind, value, problem.count)
-        worth, content = best_content(shelf, shelves.fields, problem.count.tolist(), 50, row)
-        if not problem.allowed[row, kind]:
+    for option in range(problem.options):
+        shelf = knapsacks.shelf(option, value, problem.count)
+        worth, content = best_content(shelf, knapsacks.fields, problem.count.tolist(), 50, row)
+        if not problem.allowed[row, option]:
             assert (worth, content) == (-1.0, [])
             continue
         assert dict(content)[row] >= 1
         assert worth <= shelf.bound + 1e-9
-        assert is_sound(problem, packing_of(problem, [Bin(kind, tuple(content), 1)]))
+        assert is_sound(problem, packing_of(problem, [Bin(option, tuple(content), 1)]))
 
 
 def test_stock_that_is_too_small_for_everything_leaves_somebody_out() -> None:

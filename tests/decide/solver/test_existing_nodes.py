@@ -47,7 +47,7 @@ def test_pods_that_keep_apart_use_every_node_there_is_before_one_is_bought() -> 
     stage = a_stage([a_node(f"old-{n}") for n in range(60)], waiting)
     solution = solve(waiting, stage=stage)
     judge(solution, waiting, stage)
-    assert (len(solution.buy), solution.placed) == (0, 60)
+    assert (len(solution.launch), solution.placed) == (0, 60)
 
 
 def test_a_node_of_the_right_kind_is_found_behind_hundreds_of_others() -> None:
@@ -60,9 +60,9 @@ def test_a_node_of_the_right_kind_is_found_behind_hundreds_of_others() -> None:
 
 
 def test_a_node_that_is_short_of_what_a_pod_does_not_ask_for_takes_it() -> None:
-    standing = a_pod(node="old", requests={"cpu": "5"})
+    existing = a_pod(node="old", requests={"cpu": "5"})
     waiting = [a_pod(requests={"memory": "1Gi"}, labels={"app": "web"}, **apart("web")), *pods(1, "500m", app="db")]
-    stage = a_stage([a_node("old", cpu="4")], [standing, *waiting])
+    stage = a_stage([a_node("old", cpu="4")], [existing, *waiting])
     solution = solve(waiting, stage=stage)
     judge(solution, waiting, stage)
     assert [one.pods for one in solution.existing] == [(waiting[0],)]
@@ -82,7 +82,7 @@ def test_a_pod_that_follows_a_smaller_one_finds_room_that_is_free() -> None:
     stage = a_stage([a_node("old", labels={ZONE: "zone-a"})], waiting)
     solution = solve(waiting, stage=stage)
     judge(solution, waiting, stage)
-    assert not solution.buy
+    assert not solution.launch
 
 
 def test_plain_pods_find_a_node_of_the_right_kind_behind_more_than_a_thousand_others() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from growth.api.offering import Offering
 from growth.decide.capacity.pool_usage import PoolUsage
-from growth.decide.solver.minimum_nodes import Shortage, closed_by, less_bought, warmed
+from growth.decide.solver.minimum_nodes import Shortage, closed_by, less_launched, warmed
 from growth.decide.solver.node_options import NodeOptions, node_options_of
 from tests.decide.marketplace import a_pool, an_offering
 from tests.decide.stages import a_stage
@@ -21,17 +21,17 @@ TWO = Shortage("default", "small", 2)
 
 def a_market(
     *offerings: Offering,
-    bought: Sequence[PoolUsage] = (),
+    launched: Sequence[PoolUsage] = (),
     trials: Sequence[str] = (),
     **pool: Any,  # noqa: ANN401
 ) -> NodeOptions:
     stated: dict[str, Any] = {"types": ["small", "large"], **pool}
-    return node_options_of(a_stage(), [a_pool(**stated)], offerings, bought, trials)
+    return node_options_of(a_stage(), [a_pool(**stated)], offerings, launched, trials)
 
 
-def plan_of(market: NodeOptions, *shortages: Shortage) -> tuple[list[str], list[tuple[str, str]]]:
-    warm, cold = warmed(market, shortages)
-    return [kind.offering.id for kind in warm], [(shortage.name, why) for shortage, why in cold]
+def plan_of(node_options: NodeOptions, *shortages: Shortage) -> tuple[list[str], list[tuple[str, str]]]:
+    warm, cold = warmed(node_options, shortages)
+    return [option.offering.id for option in warm], [(shortage.name, why) for shortage, why in cold]
 
 
 def stock(offering: Offering, left: int) -> Offering:
@@ -58,7 +58,7 @@ ONE = PoolUsage("default", "small", 1, 2000, 4 * 2**30, 1.0)
 
 
 @pytest.mark.parametrize(
-    ("fields", "bought", "count", "why"),
+    ("fields", "launched", "count", "why"),
     [
         pytest.param({"types": [{"name": "small", "max": 2}]}, [ONE], 1, "pool default may have 2 of small", id="max"),
         pytest.param({"limits": {"nodes": 1}}, [], 1, "pool default may have 1 nodes", id="nodes"),
@@ -69,19 +69,19 @@ ONE = PoolUsage("default", "small", 1, 2000, 4 * 2**30, 1.0)
     ],
 )
 def test_limits_hold_and_the_rest_says_why(
-    fields: Mapping[str, Any], bought: list[PoolUsage], count: int, why: str
+    fields: Mapping[str, Any], launched: list[PoolUsage], count: int, why: str
 ) -> None:
-    assert plan_of(a_market(FSN1, bought=bought, **fields), TWO) == ([FSN1.id] * count, [("default/small/2", why)])
+    assert plan_of(a_market(FSN1, launched=launched, **fields), TWO) == ([FSN1.id] * count, [("default/small/2", why)])
 
 
 def test_a_price_that_fits_exactly_fits() -> None:
-    market = a_market(an_offering(price=0.1), limits={"costPerHour": "0.3"})
-    assert plan_of(market, Shortage("default", "small", 3)) == ([FSN1.id] * 3, [])
+    node_options = a_market(an_offering(price=0.1), limits={"costPerHour": "0.3"})
+    assert plan_of(node_options, Shortage("default", "small", 3)) == ([FSN1.id] * 3, [])
 
 
 def test_all_that_hinders_is_said() -> None:
-    market = a_market(stock(FSN1, 0), stock(NBG1, 0))
-    assert plan_of(market, TWO) == (
+    node_options = a_market(stock(FSN1, 0), stock(NBG1, 0))
+    assert plan_of(node_options, TWO) == (
         [],
         [("default/small/2", "kwok-small-nbg1 has 0 in stock; kwok-small-fsn1 has 0 in stock")],
     )
@@ -92,8 +92,8 @@ def test_what_nobody_sells_now_is_said() -> None:
 
 
 def test_two_shortages_share_a_limit() -> None:
-    market = a_market(FSN1, LARGE, limits={"nodes": 3})
-    assert plan_of(market, TWO, Shortage("default", "LARGE", 2)) == (
+    node_options = a_market(FSN1, LARGE, limits={"nodes": 3})
+    assert plan_of(node_options, TWO, Shortage("default", "LARGE", 2)) == (
         [FSN1.id, FSN1.id, LARGE.id],
         [("default/LARGE/2", "pool default may have 3 nodes")],
     )
@@ -101,8 +101,8 @@ def test_two_shortages_share_a_limit() -> None:
 
 def test_of_a_provider_on_trial_one_machine_is_bought() -> None:
     why = "of kwok one machine comes first, to see whether it works"
-    market = a_market(FSN1, LARGE, trials=["kwok"])
-    assert plan_of(market, TWO, Shortage("default", "large", 1)) == (
+    node_options = a_market(FSN1, LARGE, trials=["kwok"])
+    assert plan_of(node_options, TWO, Shortage("default", "large", 1)) == (
         [FSN1.id],
         [("default/small/2", why), ("default/large/1", why)],
     )
@@ -110,8 +110,8 @@ def test_of_a_provider_on_trial_one_machine_is_bought() -> None:
 
 def test_of_a_family_on_trial_one_machine_is_bought_and_of_others_as_many_as_are_missing() -> None:
     why = "of kwok-small* one machine comes first, to see whether it works"
-    market = a_market(FSN1, LARGE, trials=["kwok-small*"])
-    assert plan_of(market, TWO, Shortage("default", "large", 2)) == (
+    node_options = a_market(FSN1, LARGE, trials=["kwok-small*"])
+    assert plan_of(node_options, TWO, Shortage("default", "large", 2)) == (
         [FSN1.id, LARGE.id, LARGE.id],
         [("default/small/2", why)],
     )
@@ -120,14 +120,14 @@ def test_of_a_family_on_trial_one_machine_is_bought_and_of_others_as_many_as_are
 def test_what_was_bought_to_keep_warm_is_not_sold_again_in_the_same_plan() -> None:
     offerings = (stock(FSN1, 3), NBG1)
     warm, _ = warmed(a_market(*offerings[:1]), [TWO])
-    assert less_bought(offerings, warm, ()) == (stock(FSN1, 1), NBG1)
-    assert less_bought(offerings, warm, ["kwok"]) == ()
-    assert less_bought((*offerings, LARGE), warm, ["kwok-small*"]) == (LARGE,)
+    assert less_launched(offerings, warm, ()) == (stock(FSN1, 1), NBG1)
+    assert less_launched(offerings, warm, ["kwok"]) == ()
+    assert less_launched((*offerings, LARGE), warm, ["kwok-small*"]) == (LARGE,)
 
 
 def test_an_offering_on_trial_in_one_pool_is_closed_there_once_it_has_one() -> None:
     warm, _ = warmed(a_market(FSN1, LARGE), [Shortage("default", "small", 1)])
-    sold = (FSN1, NBG1, LARGE)
-    assert closed_by(warm, [f"default/{FSN1.id}", f"other/{FSN1.id}"], sold) == {("default", FSN1.id)}
-    assert closed_by(warm, [f"default/{LARGE.id}", "kwok"], sold) == frozenset()
-    assert closed_by(warm, ["default/kwok-small"], sold) == {("default", FSN1.id), ("default", NBG1.id)}
+    offered = (FSN1, NBG1, LARGE)
+    assert closed_by(warm, [f"default/{FSN1.id}", f"other/{FSN1.id}"], offered) == {("default", FSN1.id)}
+    assert closed_by(warm, [f"default/{LARGE.id}", "kwok"], offered) == frozenset()
+    assert closed_by(warm, ["default/kwok-small"], offered) == {("default", FSN1.id), ("default", NBG1.id)}

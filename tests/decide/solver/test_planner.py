@@ -34,14 +34,14 @@ def test_the_cheaper_of_two_ways_is_taken() -> None:
     solution = solve(waiting)
     judge(solution, waiting)
     assert solution.outcome == "AllPlaced"
-    assert [node.offering.server_type for node in solution.buy] == ["s8"]
+    assert [node.offering.server_type for node in solution.launch] == ["s8"]
     assert solution.cost_per_hour == solution.bound_per_hour == 3.6
 
 
 def test_equal_prices_are_decided_by_fewer_machines() -> None:
     offerings = [an_offering("s2", price=1.0), an_offering("s4", cpu="4", memory="8Gi", price=2.0)]
     solution = solve(pods(4), offerings, [a_pool(types=("s2", "s4"))])
-    assert [node.offering.server_type for node in solution.buy] == ["s4"]
+    assert [node.offering.server_type for node in solution.launch] == ["s4"]
 
 
 def test_zonal_self_anti_affinity_over_three_zones_is_three_nodes_at_once() -> None:
@@ -49,14 +49,14 @@ def test_zonal_self_anti_affinity_over_three_zones_is_three_nodes_at_once() -> N
     solution = solve(waiting)
     judge(solution, waiting)
     assert solution.outcome == "AllPlaced"
-    assert sorted(node.offering.zone or node.offering.location for node in solution.buy) == list(ZONES)
+    assert sorted(node.offering.zone or node.offering.location for node in solution.launch) == list(ZONES)
 
 
 def test_the_fourth_of_a_kind_that_keeps_apart_by_zone_is_refused_in_words() -> None:
     waiting = pods(4, **apart("web", ZONE))
     solution = solve(waiting)
     judge(solution, waiting)
-    assert (solution.outcome, len(solution.buy)) == ("IncompletePlacement", 3)
+    assert (solution.outcome, len(solution.launch)) == ("IncompletePlacement", 3)
     assert solution.left_out[0].reason.startswith("must be the only one of its kind in a zone (anti-affinity)")
 
 
@@ -64,7 +64,7 @@ def test_pods_that_keep_apart_by_node_get_a_node_each() -> None:
     waiting = pods(5, "100m", "64Mi", **apart("web"))
     solution = solve(waiting)
     judge(solution, waiting)
-    assert len(solution.buy) == 5
+    assert len(solution.launch) == 5
 
 
 def test_a_zonal_spread_is_level() -> None:
@@ -72,7 +72,7 @@ def test_a_zonal_spread_is_level() -> None:
     solution = solve(waiting)
     judge(solution, waiting)
     by_zone: dict[str, int] = dict.fromkeys(ZONES, 0)
-    for node in solution.buy:
+    for node in solution.launch:
         by_zone[node.offering.location] += len(node.pods)
     assert sorted(by_zone.values()) == [2, 2, 3]
 
@@ -81,7 +81,7 @@ def test_pods_that_want_to_be_together_are_in_one_zone() -> None:
     waiting = pods(12, **together("web"))
     solution = solve(waiting)
     judge(solution, waiting)
-    assert len({node.offering.location for node in solution.buy}) == 1
+    assert len({node.offering.location for node in solution.launch}) == 1
     assert solution.outcome == "AllPlaced"
 
 
@@ -102,13 +102,13 @@ def test_free_room_is_used_before_anything_is_bought() -> None:
 
 
 def test_a_pod_that_stands_keeps_others_out_of_its_zone() -> None:
-    standing = a_pod("loner", node="old", requests={"cpu": "1"}, labels={"app": "x"}, **apart("web", ZONE))
+    existing = a_pod("loner", node="old", requests={"cpu": "1"}, labels={"app": "x"}, **apart("web", ZONE))
     waiting = pods(2)
-    stage = a_stage([a_node("old", labels={ZONE: "zone-a"})], [standing, *waiting])
+    stage = a_stage([a_node("old", labels={ZONE: "zone-a"})], [existing, *waiting])
     solution = solve(waiting, stage=stage)
     judge(solution, waiting, stage)
     assert solution.outcome == "AllPlaced"
-    assert all(node.offering.location != "zone-a" for node in solution.buy)
+    assert all(node.offering.location != "zone-a" for node in solution.launch)
 
 
 def test_one_impossible_pod_never_costs_another_its_place() -> None:
@@ -123,7 +123,7 @@ def test_the_higher_priority_is_served_when_a_limit_binds() -> None:
     low, high = pods(4, app="low", priority=1), pods(4, app="high", priority=1000)
     solution = solve([*low, *high], pools=[a_pool(limits=Limits(nodes=2), types=("s2",))])
     judge(solution, [*low, *high])
-    assert {pod.metadata.labels["app"] for node in solution.buy for pod in node.pods} == {"high"}
+    assert {pod.metadata.labels["app"] for node in solution.launch for pod in node.pods} == {"high"}
     assert solution.left_out[0].reason == "pool default may have 2 nodes, and that is used up"
 
 
@@ -132,7 +132,7 @@ def test_a_pool_of_higher_priority_is_used_first_though_it_costs_more() -> None:
     waiting = pods(2, affinity=_in_pools("default", "gold"))
     solution = solve(waiting, pools=pools)
     judge(solution, waiting)
-    assert [node.pool.metadata.name for node in solution.buy] == ["gold"]
+    assert [node.pool.metadata.name for node in solution.launch] == ["gold"]
 
 
 def test_a_server_type_of_higher_priority_is_used_up_to_its_maximum() -> None:
@@ -140,7 +140,7 @@ def test_a_server_type_of_higher_priority_is_used_up_to_its_maximum() -> None:
     waiting = pods(10)
     solution = solve(waiting, pools=[a_pool(types=types)])
     judge(solution, waiting)
-    assert sorted(node.offering.server_type for node in solution.buy) == ["s2", "s8"]
+    assert sorted(node.offering.server_type for node in solution.launch) == ["s2", "s8"]
 
 
 def _in_pools(*names: str) -> dict[str, object]:
@@ -191,7 +191,7 @@ def test_stock_is_never_exceeded() -> None:
     waiting = pods(6)
     solution = solve(waiting, offerings)
     judge(solution, waiting)
-    assert sum(node.offering.server_type == "s2" for node in solution.buy) <= 2
+    assert sum(node.offering.server_type == "s2" for node in solution.launch) <= 2
 
 
 def test_odd_pods_are_placed_one_by_one() -> None:
@@ -200,7 +200,7 @@ def test_odd_pods_are_placed_one_by_one() -> None:
     waiting = [a_pod(containers=[container]) for _ in range(3)]
     solution = solve(waiting)
     judge(solution, waiting)
-    assert (solution.outcome, len(solution.buy)) == ("AllPlaced", 3)
+    assert (solution.outcome, len(solution.launch)) == ("AllPlaced", 3)
 
 
 def test_pods_that_follow_others_to_their_node_are_on_it() -> None:
@@ -214,7 +214,7 @@ def test_pods_that_want_to_be_on_one_node_get_one_that_holds_them_all() -> None:
     waiting = pods(5, **together("web", HOST))
     solution = solve(waiting)
     judge(solution, waiting)
-    assert (solution.outcome, [node.offering.server_type for node in solution.buy]) == ("AllPlaced", ["s8"])
+    assert (solution.outcome, [node.offering.server_type for node in solution.launch]) == ("AllPlaced", ["s8"])
 
 
 def test_one_node_needs_no_kept_places_and_several_different_pods_on_several_nodes_do() -> None:
@@ -234,7 +234,7 @@ def test_a_place_is_kept_if_a_pod_that_is_left_out_would_take_it() -> None:
     waiting = pods(3, "700m", **together("web", HOST))
     solution = solve(waiting, [SMALL])
     assert len(solution.left_out) == 1
-    assert solution.keep == {pod.metadata.uid for node in solution.buy for pod in node.pods}
+    assert solution.keep == {pod.metadata.uid for node in solution.launch for pod in node.pods}
 
 
 def test_a_pod_that_no_machine_can_take_makes_nobody_keep_a_place() -> None:
@@ -262,5 +262,5 @@ def test_a_rule_about_somebody_who_gets_no_place_costs_nobody_anything() -> None
     alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     waiting = [*pods(3, cpu="100m", app="a", affinity=alone), *pods(1, cpu="500", app="none", priority=1000)]
     solution = solve(waiting, [tiny, small], [a_pool(types=("s1", "s2"))])
-    assert [node.offering.server_type for node in solution.buy] == ["s1", "s1", "s1"]
+    assert [node.offering.server_type for node in solution.launch] == ["s1", "s1", "s1"]
     assert [one.pod for one in solution.left_out] == waiting[3:]

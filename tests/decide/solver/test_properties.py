@@ -40,7 +40,7 @@ _memories = st.sampled_from(["128Mi", "512Mi", "1Gi", "3Gi"])
 @st.composite
 def _rules(draw: st.DrawFn, app: str) -> dict[str, Any]:
     other = draw(st.sampled_from(_APPS))
-    kinds: list[dict[str, Any]] = [
+    options: list[dict[str, Any]] = [
         {},
         {},
         apart(app),
@@ -55,7 +55,7 @@ def _rules(draw: st.DrawFn, app: str) -> dict[str, Any]:
         together(app, HOST),
         {"nodeSelector": {ZONE: draw(st.sampled_from(ZONES))}},
     ]
-    return draw(st.sampled_from(kinds))
+    return draw(st.sampled_from(options))
 
 
 @st.composite
@@ -95,7 +95,7 @@ def pools(draw: st.DrawFn, offerings: Sequence[Offering]) -> NodePool:
 
 def _shape(solution: PlacementSolution) -> object:
     return (
-        [(n.name, n.offering.id, [p.metadata.uid for p in n.pods]) for n in solution.buy],
+        [(n.name, n.offering.id, [p.metadata.uid for p in n.pods]) for n in solution.launch],
         [(n.node, [p.metadata.uid for p in n.pods]) for n in solution.existing],
         [(one.pod.metadata.uid, one.reason) for one in solution.left_out],
         solution.keep,
@@ -123,15 +123,15 @@ def test_no_limit_is_exceeded(data: st.DataObject) -> None:
     offerings = data.draw(shops())
     pool = data.draw(pools(offerings))
     solution = solve(waiting, offerings, [pool])
-    bought = [node.offering for node in solution.buy]
+    launched = [node.offering for node in solution.launch]
     limits = pool.spec.limits
-    assert limits.nodes is None or len(bought) <= limits.nodes
-    assert limits.cpu is None or sum(int(one.resources["cpu"]) for one in bought) <= int(limits.cpu)
+    assert limits.nodes is None or len(launched) <= limits.nodes
+    assert limits.cpu is None or sum(int(one.resources["cpu"]) for one in launched) <= int(limits.cpu)
     for server_type in pool.spec.server_types:
-        same = [one for one in bought if one.server_type == server_type.name]
+        same = [one for one in launched if one.server_type == server_type.name]
         assert server_type.max is None or len(same) <= server_type.max
     for offering in offerings:
-        assert offering.stock is None or sum(one.id == offering.id for one in bought) <= offering.stock
+        assert offering.stock is None or sum(one.id == offering.id for one in launched) <= offering.stock
 
 
 @settings(max_examples=150, deadline=None)
@@ -142,13 +142,13 @@ def test_room_that_exists_is_used_rightly_beside_pods_that_stand_there(data: st.
         a_node(f"old-{n}", cpu=data.draw(st.sampled_from(["1", "4"])), labels={ZONE: data.draw(st.sampled_from(ZONES))})
         for n in range(data.draw(st.integers(1, 3)))
     ]
-    standing: list[Pod] = []
+    existing: list[Pod] = []
     for n in range(data.draw(st.integers(0, 4))):
         app = data.draw(st.sampled_from(_APPS))
         node = data.draw(st.sampled_from(nodes)).metadata.name
         rules = data.draw(_rules(app))
-        standing.append(a_pod(f"standing-{n}", node=node, requests={"cpu": "100m"}, labels={"app": app}, **rules))
-    stage = a_stage(nodes, [*standing, *waiting])
+        existing.append(a_pod(f"standing-{n}", node=node, requests={"cpu": "100m"}, labels={"app": app}, **rules))
+    stage = a_stage(nodes, [*existing, *waiting])
     offerings = data.draw(shops())
     solution = solve(waiting, offerings, [a_pool(types=sorted({one.server_type for one in offerings}))], stage=stage)
     judge(solution, waiting, stage)

@@ -18,11 +18,11 @@ pytestmark = pytest.mark.long
 Counts = Counter[tuple[int, str]]
 
 
-def shared(waiting: list[Pod], standing: dict[str, Counter[str]]) -> tuple[list[EquivalenceGroup], ZonePlan, Counts]:
+def shared(waiting: list[Pod], existing: dict[str, Counter[str]]) -> tuple[list[EquivalenceGroup], ZonePlan, Counts]:
     found = grouped(waiting, a_stage(pods=waiting))
     asks = [ZoneDemand(number, len(group.pods), ZONES) for number, group in enumerate(found.groups)]
     counts: Counts = Counter()
-    for app, zones in standing.items():
+    for app, zones in existing.items():
         carried = found.selectors.carried("default", {"app": app})
         for selector in range(len(found.selectors)):
             for zone, number in zones.items():
@@ -94,9 +94,9 @@ def zonal_pods(draw: st.DrawFn) -> list[Pod]:
 @settings(max_examples=300, deadline=None)
 @given(zonal_pods(), st.dictionaries(st.sampled_from(APPS), st.dictionaries(st.sampled_from(ZONES), st.integers(1, 2))))
 def test_zones_that_are_called_proven_get_stuck_in_no_order(
-    waiting: list[Pod], standing: dict[str, dict[str, int]]
+    waiting: list[Pod], existing: dict[str, dict[str, int]]
 ) -> None:
-    groups, plan, counts = shared(waiting, {app: Counter(zones) for app, zones in standing.items()})
+    groups, plan, counts = shared(waiting, {app: Counter(zones) for app, zones in existing.items()})
     assert not plan.is_proven or not gets_stuck(groups, plan.portions, counts)
 
 

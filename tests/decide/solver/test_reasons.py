@@ -38,4 +38,4 @@ def test_pods_that_share_a_node_get_a_smaller_one_where_the_larger_cannot_be_had
     large = an_offering("s8", cpu="8", memory="16Gi", stock=0)
     solution = solve(waiting, [SMALL, large], [a_pool(types=[ServerType("s2"), ServerType("s8")])])
     judge(solution, waiting)
-    assert [len(node.pods) for node in solution.buy] == [2]
+    assert [len(node.pods) for node in solution.launch] == [2]

@@ -41,18 +41,18 @@ def test_everybody_is_placed_once_and_fits_beside_all_the_others_or_is_told_why_
 def test_no_limit_of_any_pool_and_no_stock_is_exceeded(world: World) -> None:
     solution = solved(world)
     for pool in world.pools:
-        bought = [node.offering for node in solution.buy if node.pool.metadata.name == pool.metadata.name]
+        launched = [node.offering for node in solution.launch if node.pool.metadata.name == pool.metadata.name]
         limits = pool.spec.limits
-        cpu = sum(milli_value(one.resources["cpu"]) for one in bought)
-        memory = sum(value(one.resources["memory"]) for one in bought)
-        assert limits.nodes is None or len(bought) <= limits.nodes
+        cpu = sum(milli_value(one.resources["cpu"]) for one in launched)
+        memory = sum(value(one.resources["memory"]) for one in launched)
+        assert limits.nodes is None or len(launched) <= limits.nodes
         assert limits.cpu is None or cpu <= milli_value(str(limits.cpu))
         assert limits.memory is None or memory <= value(str(limits.memory))
-        assert limits.cost_per_hour is None or sum(o.price_per_hour for o in bought) <= float(limits.cost_per_hour)
+        assert limits.cost_per_hour is None or sum(o.price_per_hour for o in launched) <= float(limits.cost_per_hour)
         for one in pool.spec.server_types:
-            assert one.max is None or sum(offering.server_type == one.name for offering in bought) <= one.max
+            assert one.max is None or sum(offering.server_type == one.name for offering in launched) <= one.max
     for offering in world.offerings:
-        assert offering.stock is None or sum(n.offering.id == offering.id for n in solution.buy) <= offering.stock
+        assert offering.stock is None or sum(n.offering.id == offering.id for n in solution.launch) <= offering.stock
 
 
 # Giving machines up is a search that may miss one: always the same worlds, so that it gets no worse.

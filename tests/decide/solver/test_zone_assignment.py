@@ -23,7 +23,7 @@ def test_a_type_that_is_tried_first_may_be_sold_in_some_zones_only() -> None:
     waiting = pods(4, **spread("web"))
     solution = solve(waiting, offerings, [a_pool(types=types)])
     judge(solution, waiting)
-    assert sorted((node.offering.server_type, len(node.pods)) for node in solution.buy) == [("s2", 2), ("x2", 2)]
+    assert sorted((node.offering.server_type, len(node.pods)) for node in solution.launch) == [("s2", 2), ("x2", 2)]
 
 
 def test_pods_spread_over_others_are_not_limited_to_as_many_as_there_may_be_of_those() -> None:
@@ -40,7 +40,7 @@ def test_machines_that_cost_nothing_are_bought_sparingly_too() -> None:
     solution = solve(waiting, offerings)
     judge(solution, waiting)
     assert (solution.cost_per_hour, solution.bound_per_hour) == (0.0, 0.0)
-    assert [node.offering.server_type for node in solution.buy] == ["s8"] * 3
+    assert [node.offering.server_type for node in solution.launch] == ["s8"] * 3
 
 
 def test_what_costs_nothing_is_taken_before_what_costs_little() -> None:
@@ -54,7 +54,7 @@ def test_groups_that_stay_together_go_to_the_cheapest_zone_and_not_to_the_emptie
     waiting = [pod for app in "abc" for pod in pods(2, app=app, **together(app))]
     solution = solve(waiting, offerings)
     judge(solution, waiting)
-    assert {node.offering.location for node in solution.buy} == {"zone-b"}
+    assert {node.offering.location for node in solution.launch} == {"zone-b"}
 
 
 def test_a_zone_of_a_better_tier_is_taken_before_a_cheaper_one() -> None:
@@ -62,21 +62,21 @@ def test_a_zone_of_a_better_tier_is_taken_before_a_cheaper_one() -> None:
     types = [ServerType("s2"), ServerType("s4", priority=1)]
     waiting = pods(2, **together("web"))
     solution = solve(waiting, offerings, [a_pool(types=types)])
-    assert [node.offering.server_type for node in solution.buy] == ["s4"]
+    assert [node.offering.server_type for node in solution.launch] == ["s4"]
 
 
 def test_a_zone_that_is_sold_out_is_no_home_for_pods_that_stay_together() -> None:
     offerings = [an_offering("s2", "zone-a", price=1.0, stock=0), an_offering("s2", "zone-b", price=1.0)]
     waiting = pods(4, **together("web"))
     solution = solve(waiting, offerings)
-    assert (solution.outcome, {node.offering.location for node in solution.buy}) == ("AllPlaced", {"zone-b"})
+    assert (solution.outcome, {node.offering.location for node in solution.launch}) == ("AllPlaced", {"zone-b"})
 
 
 def test_labels_that_only_a_pod_that_stands_reads_keep_their_pods_out_of_its_zone() -> None:
-    standing = a_pod("loner", node="old", requests={"cpu": "4"}, **apart("b", ZONE_LABEL))
+    existing = a_pod("loner", node="old", requests={"cpu": "4"}, **apart("b", ZONE_LABEL))
     for _ in range(4):  # which of the two comes first in a group hangs on their uids
         waiting = [*pods(250, app="a"), *pods(250, app="b")]
-        stage = a_stage([a_node("old", labels={ZONE_LABEL: "zone-a"})], [standing, *waiting])
+        stage = a_stage([a_node("old", labels={ZONE_LABEL: "zone-a"})], [existing, *waiting])
         judge(solve(waiting, stage=stage), waiting, stage)
 
 

@@ -28,13 +28,13 @@ TOLERATION = {"key": "dedicated", "operator": "Exists"}
 @dataclass(frozen=True)
 class World:
     nodes: list[Node]
-    standing: list[Pod]
+    existing: list[Pod]
     waiting: list[Pod]
     pools: list[NodePool]
     offerings: list[Offering]
 
     def stage(self) -> SimulatedCluster:
-        return a_stage(self.nodes, [*self.standing, *self.waiting])
+        return a_stage(self.nodes, [*self.existing, *self.waiting])
 
 
 @st.composite
@@ -55,7 +55,7 @@ def _rule(draw: st.DrawFn, app: str) -> dict[str, Any]:
         "topologyKey": draw(st.sampled_from([HOST, ZONE])),
         "labelSelector": {"matchExpressions": [expression]},
     }
-    kinds: list[dict[str, Any]] = [
+    options: list[dict[str, Any]] = [
         {},
         {},
         apart(app),
@@ -78,7 +78,7 @@ def _rule(draw: st.DrawFn, app: str) -> dict[str, Any]:
         {"tolerations": [TOLERATION]},
         {"ports": [{"containerPort": 80, "hostPort": 8080}]},
     ]
-    return draw(st.sampled_from(kinds))
+    return draw(st.sampled_from(options))
 
 
 def _at_least(rule: dict[str, Any], domains: int) -> dict[str, Any]:
@@ -131,17 +131,17 @@ def worlds(draw: st.DrawFn, *, most: int = 12, limits: bool = True) -> World:
         )
         for n in range(draw(st.sampled_from([0, 0, 1, 2, 3])))
     ]
-    standing: list[Pod] = []
+    existing: list[Pod] = []
     for n in range(draw(st.integers(0, 3)) if nodes else 0):
         app, node = draw(st.sampled_from(APPS)), draw(st.sampled_from(nodes)).metadata.name
         rule = draw(rules(app))
         leaving = not draw(st.integers(0, 5))
-        standing.append(drawn_pod(app, "100m", "64Mi", rule, name=f"standing-{n}", node=node, terminating=leaving))
+        existing.append(drawn_pod(app, "100m", "64Mi", rule, name=f"standing-{n}", node=node, terminating=leaving))
     offerings = draw(_offerings(limits=limits))
     pools = [draw(_pool("default", offerings, limits=limits))]
     if draw(st.booleans()):
         pools.append(draw(_pool("extra", offerings, limits=limits)))
-    return World(nodes, standing, draw(waiting_pods(most)), pools, offerings)
+    return World(nodes, existing, draw(waiting_pods(most)), pools, offerings)
 
 
 @st.composite
@@ -174,9 +174,9 @@ def _pool(draw: st.DrawFn, name: str, offerings: Sequence[Offering], *, limits: 
 def enter(solution: PlacementSolution, stage: SimulatedCluster) -> dict[str, tuple[Pod, str]]:
     """Put the planned nodes on a stage; returned is who is meant for where, by uid."""
     maker = TemplateNodes(stage)
-    for node in solution.buy:
+    for node in solution.launch:
         maker.make(node.name, node.pool, node.offering).enter(stage)
-    placements = [(pod, node.name) for node in solution.buy for pod in node.pods]
+    placements = [(pod, node.name) for node in solution.launch for pod in node.pods]
     placements += [(pod, one.node) for one in solution.existing for pod in one.pods]
     return {pod.metadata.uid: (pod, node) for pod, node in placements}
 
@@ -213,7 +213,7 @@ def machine_that_could_be_spared(solution: PlacementSolution, stage: SimulatedCl
     Only its own pods move, one after the other, each to the first of the others that takes it.
     """
     placements = enter(solution, stage)
-    for spared in solution.buy:
+    for spared in solution.launch:
         mark = stage.mark()
         stage.remove_node(spared.name)
         moved = {uid: place for uid, place in placements.items() if place[1] != spared.name}

@@ -38,7 +38,7 @@ class Summary:
         others = {"replicas": run.replicas > 1, "moves": run.moves is not None}
         classes = [*run.classes, *(name for name, has in others.items() if has)] or ["none"]
         self.by_class.update(classes)
-        self.totals.update(bought=run.bought, removed=run.removed, virtual_seconds=round(run.virtual_seconds))
+        self.totals.update(bought=run.launched, removed=run.removed, virtual_seconds=round(run.virtual_seconds))
         if run.moves is not None:
             self.totals.update(
                 moves_done=run.moves.done, moves_undone=run.moves.undone, moves_deleted=run.moves.deleted
@@ -83,13 +83,13 @@ def _show(run: Run) -> None:
     _say(f"    replay: python -m tests.trust.chaos --replay {run.seed} -v")
 
 
-def _replay(seed: int, *, is_told: bool) -> int:
+def _replay(seed: int, *, is_reported: bool) -> int:
     """One run, with its timeline."""
-    if is_told:
+    if is_reported:
         show_logs()
     else:
         be_quiet()
-    run = played_run(seed, _say if is_told else lambda _: None)
+    run = played_run(seed, _say if is_reported else lambda _: None)
     for problem in run.problems:
         _say(problem)
     if run.moves is not None:
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=15.0, help="how long, on a real control plane")
     chosen = parser.parse_args(arguments)
     if chosen.replay is not None:
-        return 1 if _replay(chosen.replay, is_told=chosen.verbose) else 0
+        return 1 if _replay(chosen.replay, is_reported=chosen.verbose) else 0
     seed = int(time.time()) if chosen.seed is None else chosen.seed
     _say(f"seeds from {seed} on")
     if chosen.real:

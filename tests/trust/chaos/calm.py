@@ -43,7 +43,7 @@ async def heal(stage: Stage) -> None:
     await asyncio.sleep(10)  # for a server that is being restarted
     for app in APPS:
         await stage.delete(POD_DISRUPTION_BUDGETS, app)
-    for name in stage.bought():
+    for name in stage.launched():
         await stage.change(NODES, name, {**_BARE, "spec": {"unschedulable": None}})
     if stage.terms.ends_dead and (dying := stage.one_of(holders(stage))):
         stage.stays_dead.add(dying)

@@ -39,7 +39,7 @@ async def pods_go(stage: Stage) -> None:
 
 async def a_node_is_emptied(stage: Stage) -> None:
     """All bare pods of one node are deleted."""
-    if node := stage.one_of(stage.bought()):
+    if node := stage.one_of(stage.launched()):
         for pod in stage.picture.pods_on(node):
             if not pod.metadata.owner_references:
                 await stage.delete(PODS, pod.metadata.name, 0)
@@ -114,14 +114,14 @@ async def a_pool_comes_back(stage: Stage) -> None:
 
 async def a_node_is_cordoned_or_not(stage: Stage) -> None:
     """By hand."""
-    if name := stage.one_of(stage.bought()):
+    if name := stage.one_of(stage.launched()):
         is_closed = stage.picture.nodes[name].spec.unschedulable
         await stage.change(NODES, name, {"spec": {"unschedulable": None if is_closed else True}})
 
 
 async def a_node_is_protected_or_not(stage: Stage) -> None:
     """By an annotation of ours or of a peer."""
-    if name := stage.one_of(stage.bought()):
+    if name := stage.one_of(stage.launched()):
         key = stage.chance.choice(["growth.dev/do-not-disrupt", "karpenter.sh/do-not-disrupt"])
         value = stage.chance.choice(["true", None])
         await stage.change(NODES, name, {"metadata": {"annotations": {key: value}}})
@@ -129,14 +129,14 @@ async def a_node_is_protected_or_not(stage: Stage) -> None:
 
 async def a_node_is_deleted(stage: Stage) -> None:
     """The Node object alone; its machine runs on."""
-    if name := stage.one_of(stage.bought()):
+    if name := stage.one_of(stage.launched()):
         await stage.delete(NODES, name)
 
 
 async def a_mark_is_meddled_with(stage: Stage) -> None:
     """Half of it is taken off, or half of one put on; where the pool is gone, nobody would mend that."""
     pools = stage.pools()
-    ours = [one for one in stage.bought() if stage.picture.nodes[one].metadata.labels[POOL] in pools]
+    ours = [one for one in stage.launched() if stage.picture.nodes[one].metadata.labels[POOL] in pools]
     name = stage.one_of(ours)
     if name is None:
         return
@@ -155,7 +155,7 @@ async def a_mark_is_meddled_with(stage: Stage) -> None:
 
 async def a_node_is_tainted_or_not(stage: Stage) -> None:
     """By people, with taints of their own."""
-    if name := stage.one_of(stage.bought()):
+    if name := stage.one_of(stage.launched()):
         node = stage.picture.nodes[name]
         taints = [{"key": one.key, "value": one.value, "effect": one.effect} for one in node.spec.taints]
         others = [one for one in taints if one["key"] != "person"]
@@ -167,9 +167,9 @@ async def a_node_is_tainted_or_not(stage: Stage) -> None:
 
 async def a_node_is_taken_out_of_service_or_back(stage: Stage) -> None:
     """By hand, with kubectl, whoever took it out and whether its machine runs or not."""
-    marked = [name for name in stage.bought() if out_of_service_taint(stage.picture.nodes[name]) is not None]
+    marked = [name for name in stage.launched() if out_of_service_taint(stage.picture.nodes[name]) is not None]
     back = bool(marked) and stage.chance.random() < 0.6
-    if name := stage.one_of(marked if back else stage.bought()):
+    if name := stage.one_of(marked if back else stage.launched()):
         value = stage.chance.choice(["nodeshutdown", "nodeshutdown", "hardwarefailure", "", "mine"])
         effect = stage.chance.choice(["NoExecute", "NoExecute", "NoSchedule"])
         mark = {"key": OUT_OF_SERVICE, "value": value, "effect": effect}
@@ -206,7 +206,7 @@ async def the_database_is_scaled(stage: Stage) -> None:
 
 async def a_node_is_worked_on_or_not(stage: Stage) -> None:
     """Cordoned, and with the note that says so."""
-    if name := stage.one_of(stage.bought()):
+    if name := stage.one_of(stage.launched()):
         is_closed = stage.picture.nodes[name].spec.unschedulable
         value = None if is_closed else "somebody"
         patch = {"metadata": {"annotations": {MAINTENANCE: value}}, "spec": {"unschedulable": not is_closed or None}}
@@ -228,7 +228,7 @@ async def a_removal_is_deleted(stage: Stage) -> None:
 
 async def a_removal_is_asked_for(stage: Stage) -> None:
     """By hand: whoever works there should stay."""
-    if name := stage.one_of(stage.bought()):
+    if name := stage.one_of(stage.launched()):
         node = stage.picture.nodes[name]
         pool = node.metadata.labels[POOL]
         spec = {"pool": pool, "nodeName": name, "providerID": node.spec.provider_id, "reason": "somebody wants it"}

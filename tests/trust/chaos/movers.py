@@ -121,7 +121,7 @@ async def _load_is_replaced(stage: Stage, chance: random.Random) -> None:
 
 async def _a_node_is_to_go_or_not(stage: Stage, chance: random.Random) -> None:
     """As ``growth drain`` says it."""
-    if names := stage.bought():
+    if names := stage.launched():
         name = chance.choice(names)
         value = None if DRAIN in stage.picture.nodes[name].metadata.annotations else chance.choice(["", "slow"])
         await stage.change(NODES, name, {"metadata": {"annotations": {DRAIN: value}}})
@@ -201,7 +201,7 @@ async def _who_waits_gives_up(stage: Stage, _: random.Random) -> None:
 
 async def _bare_pods_end(stage: Stage, chance: random.Random) -> None:
     """Nodes with pods that nobody would make anew stay, so on one of them those end."""
-    if names := stage.bought():
+    if names := stage.launched():
         for pod in stage.picture.work_on(chance.choice(names)):
             if not pod.metadata.owner_references:
                 await stage.delete(PODS, pod.metadata.name, 0)

@@ -36,9 +36,8 @@ async def play_really(seed: int, seconds: float, say: Say, *, tempo: Tempo = BRI
         await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         while not wrong and time.monotonic() - began < seconds:
             run = await _run(cluster, seed, say, tempo)
-            say(
-                f"{'FAILED' if run.problems else 'well'}: seed {seed}, {run.virtual_seconds:.0f} s, {run.bought} bought"
-            )
+            how = "FAILED" if run.problems else "well"
+            say(f"{how}: seed {seed}, {run.virtual_seconds:.0f} s, {run.launched} nodes")
             for problem in run.problems:
                 say(f"    {problem}")
             if run.problems:

@@ -207,9 +207,9 @@ class Fleet:
         self._faults = faults
         self._offer()
 
-    def stock(self, sold: str) -> None:
+    def stock(self, offered: str) -> None:
         """From now on this catalogue is sold; what goes wrong with it, still does."""
-        self._sold = sold
+        self._sold = offered
         self._offer()
 
     def _offer(self) -> None:

@@ -56,7 +56,7 @@ class Run:
     replicas: int
     problems: tuple[str, ...]
     virtual_seconds: float
-    bought: int
+    launched: int
     removed: int
     moves: Moves | None
     """What came of moves; None if no pool let any be made."""
@@ -152,7 +152,7 @@ class Chaos:
             left = await converged(self._stage)
         steps = self._audit.in_order()
         violations = filter(self._counts, self._audit.violations())
-        problems = [*mistakes.heard, *self._fleet.failures, *violations, *unpaid(steps), *left]
+        problems = [*mistakes.observed, *self._fleet.failures, *violations, *unpaid(steps), *left]
         if "server" not in self._classes:  # whose watches lag may ask again: who leaves already does not mind
             problems += moved_twice(steps, self._fleet.witness.deeds)
         return Run(
@@ -161,7 +161,7 @@ class Chaos:
             replicas=self._world.replicas,
             problems=tuple(problems),
             virtual_seconds=loop.time() - began,
-            bought=sum(deed.name == "create configmaps" for deed in self._fleet.witness.deeds.all),
+            launched=sum(deed.name == "create configmaps" for deed in self._fleet.witness.deeds.all),
             removed=sum(deed.name == "delete configmaps" for deed in self._fleet.witness.deeds.all),
             moves=Moves.of(steps) if self._movement else None,
             digest=self._fingerprint(),

@@ -97,7 +97,7 @@ class Stage:
         found = list(things)
         return self.chance.choice(found) if found else None
 
-    def bought(self) -> list[str]:
+    def launched(self) -> list[str]:
         """Nodes of pools."""
         return sorted(name for name, node in self.picture.nodes.items() if POOL in node.metadata.labels)
 

@@ -66,11 +66,11 @@ async def the_server_fails(stage: Stage) -> None:
 
 async def the_provider_fails(stage: Stage) -> None:
     """What it sells is not there, does not work, or does not come; or it is well again."""
-    sold = [*_OF_SALES, *(["smaller=50%"] * 5 if stage.world.is_sold_less else [])]
+    offered = [*_OF_SALES, *(["smaller=50%"] * 5 if stage.world.is_sold_less else [])]
     if stage.terms.acts and stage.apart.random() < 0.5:
         await _answers_change(stage)
         return
-    faults = stage.chance.choice(sold) if stage.chance.random() < 0.6 else ""
+    faults = stage.chance.choice(offered) if stage.chance.random() < 0.6 else ""
     stage.say(f"the provider: {faults or 'all is well'}")
     stage.fleet.sell(faults)
 

@@ -78,7 +78,7 @@ class Troupe:
                 await telling(self.cast)
                 await self.cast.until_done()
                 await self.cast.check()
-        return [*mistakes.heard, *self.fleet.failures, *self._audit.violations(), *self._audit.missing()]
+        return [*mistakes.observed, *self.fleet.failures, *self._audit.violations(), *self._audit.missing()]
 
 
 Trouble = Callable[[Troupe], None]

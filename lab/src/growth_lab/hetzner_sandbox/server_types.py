@@ -63,13 +63,13 @@ def _type(  # one row of the table below
 ) -> ServerType:
     family = name.rstrip("0123456789")
     cores, memory_gb, disk_gb = size
-    sold: dict[str, Sale] = {}
+    offered: dict[str, Sale] = {}
     for places, price, traffic in ((EU, eu, eu_traffic_tib * _TIB), (US, us, _TIB), (SIN, sin, _TIB // 2)):
         for place in places:
             if place in dead:
-                sold[place] = Sale(Decimal(eu or us or sin), traffic, is_dead=True)
+                offered[place] = Sale(Decimal(eu or us or sin), traffic, is_dead=True)
             elif price:
-                sold[place] = Sale(Decimal(price), traffic)
+                offered[place] = Sale(Decimal(price), traffic)
     return ServerType(
         id=type_id,
         name=name,
@@ -80,7 +80,7 @@ def _type(  # one row of the table below
         disk_gb=disk_gb,
         architecture="arm" if family == "cax" else "x86",
         cpu_type="dedicated" if family == "ccx" else "shared",
-        sales=sold,
+        sales=offered,
     )
 
 

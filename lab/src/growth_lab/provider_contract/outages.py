@@ -46,13 +46,13 @@ async def asking_too_often_is_told_with_the_time_to_wait(trial: Trial, provider:
 
 async def what_is_sold_out_is_told_by_name(trial: Trial, provider: Provider) -> None:
     """Nothing is bought, another offering may be tried, and what was bought before stays ours."""
-    bought, wanted = trial.request(trial.name("a")), trial.request(trial.name("b"))
-    machine = await provider.create(bought)
+    launched, wanted = trial.request(trial.name("a")), trial.request(trial.name("b"))
+    machine = await provider.create(launched)
     async with trial.trouble(Trouble.OUT_OF_STOCK):
         error = await _refused(lambda: provider.create(wanted), "create", OutOfStock)
         if isinstance(error, OutOfStock):
             require(error.offering == wanted.offering.id, "the error names the offering", error.offering)
-        again = await provider.create(bought)
+        again = await provider.create(launched)
         require(again.id == machine.id, "a purchase that was made before is found although nothing is left", again)
         found = await trial.listed(provider)
         require(ids_of(found) == [machine.id], "what is sold out is not bought", *found)
@@ -61,11 +61,11 @@ async def what_is_sold_out_is_told_by_name(trial: Trial, provider: Provider) -> 
 
 async def an_exhausted_account_is_told_as_such(trial: Trial, provider: Provider) -> None:
     """Trying another offering would be for nothing; what was bought before stays ours."""
-    bought, wanted = trial.request(trial.name("a")), trial.request(trial.name("b"))
-    machine = await provider.create(bought)
+    launched, wanted = trial.request(trial.name("a")), trial.request(trial.name("b"))
+    machine = await provider.create(launched)
     async with trial.trouble(Trouble.QUOTA_EXCEEDED):
         await _refused(lambda: provider.create(wanted), "create", QuotaExceeded)
-        again = await provider.create(bought)
+        again = await provider.create(launched)
         require(again.id == machine.id, "a purchase that was made before is found although no more are allowed", again)
         found = await trial.listed(provider)
         require(ids_of(found) == [machine.id], "what is not allowed is not bought", *found)
@@ -115,12 +115,12 @@ async def _bought_in_spite_of(
 ) -> None:
     """Buy, stop in between, buy again, and give it back."""
     request = trial.request(name)
-    buying = asyncio.ensure_future(provider.create(request))
+    launching = asyncio.ensure_future(provider.create(request))
     for _ in range(steps):
         await asyncio.sleep(0)
     await asyncio.sleep(seconds)
-    buying.cancel()
-    await asyncio.gather(buying, return_exceptions=True)
+    launching.cancel()
+    await asyncio.gather(launching, return_exceptions=True)
     found = [machine for machine in await provider.list() if machine.id not in before]
     require(len(found) <= 1, "a purchase that was stopped has bought one machine at most", *found)
     require(all(one.name == name for one in found), "and it can be found by its name", *found)

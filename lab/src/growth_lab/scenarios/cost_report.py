@@ -76,20 +76,20 @@ class Bill(msgspec.Struct, frozen=True, kw_only=True):
 
 def bill_of(trace: Trace, catalogue: Catalog) -> Bill:
     """What somebody who only looked can say at the end of a story in which Growth acted."""
-    sold = {offering.id: offering for offering in catalogue.offerings}
+    offered = {offering.id: offering for offering in catalogue.offerings}
     pools: Mapping[str, NodePool] = trace.objects[NODE_POOLS]
     labels = (node.metadata.labels.get(OFFERING) for node in trace.nodes.values())
     return Bill(
         currency=catalogue.currency,
-        items=_items((offering for offering in labels if offering), sold),
-        given_up=_items(_given_up(trace.seen), sold),
+        items=_items((offering for offering in labels if offering), offered),
+        given_up=_items(_given_up(trace.seen), offered),
         bound_per_hour=_bound(list(trace.pods.values()), list(pools.values()), catalogue.offerings),
         waited=tuple(sorted(_waits(trace.seen))),
     )
 
 
-def _items(offerings: Iterable[str], sold: Mapping[str, Offering]) -> tuple[Item, ...]:
-    return tuple(Item(sold[offering], count) for offering, count in sorted(Counter(offerings).items()))
+def _items(offerings: Iterable[str], offered: Mapping[str, Offering]) -> tuple[Item, ...]:
+    return tuple(Item(offered[offering], count) for offering, count in sorted(Counter(offerings).items()))
 
 
 def _given_up(seen: Sequence[Seen]) -> list[str]:

@@ -29,9 +29,9 @@ class Machines:
 
     async def order(self, name: str, offering: str) -> Machine:
         """A machine of this name, asked for again for as long as the answer is lost."""
-        sold = next(one for one in await self.provider.offerings() if one.id == offering)
+        offered = next(one for one in await self.provider.offerings() if one.id == offering)
         labels = {STORY_LABEL: self._play.namespace}
-        request = MachineRequest(self._play.full(name), sold, POOL, labels)
+        request = MachineRequest(self._play.full(name), offered, POOL, labels)
         while True:
             self.orders += 1
             try:

@@ -246,7 +246,7 @@ async def events_of(play: Play, name: str) -> set[str]:
 async def until_told(play: Play, name: str, reason: str) -> None:
     """Wait until an event with this reason tells about an object of this name."""
 
-    async def is_told() -> bool:
+    async def is_reported() -> bool:
         return reason in await events_of(play, name)
 
-    await play.until_found(is_told, f"an event {reason} tells about {name}")
+    await play.until_found(is_reported, f"an event {reason} tells about {name}")

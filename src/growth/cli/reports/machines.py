@@ -83,7 +83,7 @@ class MachineRow(msgspec.Struct, frozen=True):
 
 def members_of(snapshot: Snapshot, pool: str = "") -> list[MachineRow]:
     """All of them, or one pool's: the most interesting first."""
-    order = {standing: place for place, standing in enumerate(MachinePhase)}
+    order = {phase: place for place, phase in enumerate(MachinePhase)}
     found = [member for member in _members(snapshot) if not pool or member.pool == pool]
     return sorted(found, key=lambda one: (order[one.standing], one.goes_at or snapshot.now, one.pool, one.name))
 
@@ -176,14 +176,12 @@ def _last_refusal(removal: NodeRemovalRequest) -> str:
 
 def _asked_for(request: NodeRequest) -> MachineRow:
     status, spec = request.status, request.spec
-    standing = {"Unmet": MachinePhase.UNMET, "Deprovisioning": MachinePhase.LEAVING}.get(
-        status.phase, MachinePhase.COMING
-    )
+    phase = {"Unmet": MachinePhase.UNMET, "Deprovisioning": MachinePhase.LEAVING}.get(status.phase, MachinePhase.COMING)
     why, message = _trouble(request)
     return MachineRow(
         name=request.metadata.name,
         pool=request.pool,
-        standing=standing,
+        standing=phase,
         since=status.phase_since or request.metadata.creation_timestamp,
         phase=status.phase,
         offering=spec.target_offering,
@@ -306,7 +304,7 @@ def _pool_summary(snapshot: Snapshot, name: str, pool: NodePool | None, machines
     cost = _amount(status.cost_per_hour) if status is not None else None
     return PoolSummary(
         name=name,
-        machines={standing: counts[standing] for standing in MachinePhase if counts[standing]},
+        machines={phase: counts[phase] for phase in MachinePhase if counts[phase]},
         cpu_millis=_together(machine.cpu_millis for machine in machines),
         memory_bytes=_together(machine.memory_bytes for machine in machines),
         cost_per_hour=cost,

@@ -137,10 +137,10 @@ class CatalogPoller:
 
     async def check(self, wanted: Offering) -> None:
         """Refuse what is not sold; raises Invalid."""
-        sold = self._sold or {one.id: one for one in await self.offerings()}
-        offering = sold.get(wanted.id)
+        offered = self._sold or {one.id: one for one in await self.offerings()}
+        offering = offered.get(wanted.id)
         if offering is None:
-            close = difflib.get_close_matches(wanted.id, sold, 1, 0.5)
+            close = difflib.get_close_matches(wanted.id, offered, 1, 0.5)
             hint = f": the closest is {close[0]}" if close else ""
             raise Invalid(f"Hetzner sells no {wanted.id!r} ({wanted.server_type} in {wanted.location}){hint}")
         if offering.withdrawn:

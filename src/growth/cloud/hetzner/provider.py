@@ -62,7 +62,7 @@ class HetznerProvider:
             raise Invalid(f"no server can be named {request.name!r}: {expected}")
         with as_provider_errors(f"create {request.name}", offering=request.offering.id):
             await self._stocktaking.check(request.offering)
-            return await self._purchases.buy(request)
+            return await self._purchases.launch(request)
 
     async def list(self) -> Sequence[Machine]:
         """All servers that have the cluster's label. The more there are, the longer this may wait for its turn."""

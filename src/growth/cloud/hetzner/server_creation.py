@@ -53,7 +53,7 @@ class ServerCreation:
         self._renderer, self._spreading = renderer, spreading
         self._naming = ResourceIds(api, asyncio.get_running_loop().time)
 
-    async def buy(self, request: MachineRequest) -> Machine:
+    async def launch(self, request: MachineRequest) -> Machine:
         """The server of this name, made if there is none; raises Refused, Silent or a ProviderError."""
         body = await self._body(request)
         try:

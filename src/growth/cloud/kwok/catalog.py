@@ -76,14 +76,14 @@ def read_catalogue(text: str, *, file_name: str = "the catalogue") -> Catalog:
     if reader.problems:
         raise CatalogError(reader.problems)
     whole = _whole(reader, root)
-    sold = list(_Shop(reader, whole).sold(whole.types))
+    offered = list(_Shop(reader, whole).offered(whole.types))
     if reader.problems:
         raise CatalogError(reader.problems)
     return Catalog(
         provider=reader.word(whole.fields, "provider", "", ""),
         currency=reader.word(whole.fields, "currency", "", "EUR"),
-        offerings=tuple(offering for offering, _ in sold),
-        behaviours={offering.id: behaviour for offering, behaviour in sold},
+        offerings=tuple(offering for offering, _ in offered),
+        behaviours={offering.id: behaviour for offering, behaviour in offered},
     )
 
 
@@ -156,7 +156,7 @@ class _Shop:
         self._faults = self._read_faults(root, "")
         self._places = {name: self._place(name, node) for name, node in whole.places.items()}
 
-    def sold(self, types: list[_Type]) -> Iterator[tuple[Offering, MachineBehavior]]:
+    def offered(self, types: list[_Type]) -> Iterator[tuple[Offering, MachineBehavior]]:
         """Every server type in every place that has a price for it."""
         if not types:
             self._reader.note_line(1, "serverTypes is missing: nothing is sold")

@@ -52,13 +52,13 @@ class KwokProvider:
 
     async def offerings(self) -> Sequence[Offering]:
         """What the catalogue sells, less what is sold already."""
-        sold: dict[str, int] = {}
+        offered: dict[str, int] = {}
         if any(offering.stock is not None for offering in self.catalogue.offerings):
             with as_provider_errors("offerings"):
                 for record in await self._records():
-                    sold[record.request.offering.id] = sold.get(record.request.offering.id, 0) + 1
+                    offered[record.request.offering.id] = offered.get(record.request.offering.id, 0) + 1
         return tuple(
-            msgspec.structs.replace(offering, stock=self._stock_left(offering, sold.get(offering.id, 0)))
+            msgspec.structs.replace(offering, stock=self._stock_left(offering, offered.get(offering.id, 0)))
             for offering in self.catalogue.offerings
         )
 
@@ -155,18 +155,18 @@ class KwokProvider:
         faults = self._behaviour(offering).faults
         return offering.stock is not None or any(find(faults, kind) for kind in (FaultType.NO_STOCK, FaultType.QUOTA))
 
-    def _stock_left(self, offering: Offering, sold: int) -> int | None:
+    def _stock_left(self, offering: Offering, offered: int) -> int | None:
         if find(self._behaviour(offering).faults, FaultType.NO_STOCK):
             return 0
-        return None if offering.stock is None else max(0, offering.stock - sold)
+        return None if offering.stock is None else max(0, offering.stock - offered)
 
     async def _check_that_one_is_left(self, offering: Offering) -> None:
         records = await self._records() if self._is_limited(offering) else ()
         quota = find(self._behaviour(offering).faults, FaultType.QUOTA)
         if quota is not None and len(records) >= quota.count:
             raise QuotaExceeded(f"{offering.id}: the account may have {quota.count} machines, and has {len(records)}")
-        sold = sum(record.request.offering.id == offering.id for record in records)
-        if self._stock_left(offering, sold) == 0:
+        offered = sum(record.request.offering.id == offering.id for record in records)
+        if self._stock_left(offering, offered) == 0:
             raise OutOfStock(f"{offering.id} is sold out", offering=offering.id)
 
     # What is there

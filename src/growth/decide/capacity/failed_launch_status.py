@@ -24,7 +24,7 @@ from growth.api.status import MAX_WORDS
 from growth.api.timestamp import format_time
 from growth.decide.capacity.launch_failures import LaunchRecord, first_failure, noted_in, unnoted_of, wait_after
 from growth.decide.capacity.offering_catalog import as_billed
-from growth.decide.capacity.offering_history import PoolObservation, bought_as
+from growth.decide.capacity.offering_history import PoolObservation, launched_as
 from growth.decide.capacity.provider_failures import CLOCKS_DIFFER, FailedRequest, failure_of
 
 # As many as a pool's status may hold.
@@ -135,7 +135,7 @@ def _cost(request: NodeRequest, observation: PoolObservation) -> float | None:
     began_at, ended_at = request.metadata.creation_timestamp, request.status.phase_since
     if not request.status.provider_id or began_at is None or ended_at is None:
         return None
-    offering = bought_as(request, observation)
+    offering = launched_as(request, observation)
     price = as_billed(offering, observation.pool).price_per_hour if offering is not None else 0.0
     return price * max(ended_at - began_at, timedelta(0)) / _HOUR
 

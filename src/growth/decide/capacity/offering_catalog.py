@@ -30,7 +30,7 @@ from growth.decide.capacity.availability import (
 )
 from growth.decide.capacity.launch_failures import LaunchRecord, record_of, unnoted_of
 from growth.decide.capacity.measured_resources import corrected, measured_by_type
-from growth.decide.capacity.pool_usage import may_buy
+from growth.decide.capacity.pool_usage import may_launch
 from growth.decide.capacity.provider_failures import MET
 from growth.observe.snapshot import Snapshot
 
@@ -48,7 +48,7 @@ class OfferingInCatalog(msgspec.Struct, frozen=True):
 class OfferingCatalog(msgspec.Struct, frozen=True):
     """All offerings of all providers that have answered, by id."""
 
-    sold: dict[str, OfferingInCatalog]
+    offered: dict[str, OfferingInCatalog]
     trials: tuple[str, ...] = ()
     """Of what only one machine may be asked for: providers and families, whichever it is; or an
     offering in one pool (``in_pool``)."""
@@ -72,11 +72,11 @@ class OfferingCatalog(msgspec.Struct, frozen=True):
     @property
     def buyable(self) -> tuple[Offering, ...]:
         """What a plan may choose from."""
-        return tuple(one.offering for one in self.sold.values() if one.access is not Availability.CLOSED)
+        return tuple(one.offering for one in self.offered.values() if one.access is not Availability.CLOSED)
 
     def get(self, offering: str) -> Offering | None:
         """What is believed of an offering, whether it may be bought or not."""
-        known = self.sold.get(offering)
+        known = self.offered.get(offering)
         return known.offering if known else None
 
 
@@ -102,7 +102,7 @@ def shop_of(
     knowledge = knowledge_from(pools, requests, clouds, now, settings)
     known = knowledge.of
     pending = Counter(one.spec.target_offering for one in requests if one.status.phase == "Pending")
-    sold: dict[str, OfferingInCatalog] = {}
+    offered: dict[str, OfferingInCatalog] = {}
     trials: list[str] = []
     disappointing: set[str] = set()
     for cloud in clouds.values():
@@ -120,7 +120,7 @@ def shop_of(
                 disappointing.add(offering.id)
             is_plain = offering.stock is None and offering.id not in known and not sized
             if is_plain and all(access is Availability.OPEN for access, _ in around):
-                sold[offering.id] = OfferingInCatalog(offering, Availability.OPEN)  # as most are, most of the time
+                offered[offering.id] = OfferingInCatalog(offering, Availability.OPEN)  # as most are, most of the time
                 continue
             own = known.get(offering.id, OfferingStanding())
             access, own_why = access_by(own, cloud.read_at if offering.stock else None, now, settings)
@@ -132,12 +132,12 @@ def shop_of(
                     stock = _one_at_most(stock, asked_for[group])
             believed = msgspec.structs.replace(corrected(offering, sized), stock=stock)
             worst, reason = max([(access, own_why), *around], key=lambda one: BADNESS[one[0]])
-            sold[offering.id] = OfferingInCatalog(believed, worst, reason, is_listed=offering.stock != 0)
+            offered[offering.id] = OfferingInCatalog(believed, worst, reason, is_listed=offering.stock != 0)
     own_trials, mistaken = _mistaken(knowledge, requests, now, settings)
     launches = _launch_records(pools, clouds, knowledge, settings)
-    first_ones, suspect = _suspected(launches, [one.offering for one in sold.values()], requests)
+    first_ones, suspect = _suspected(launches, [one.offering for one in offered.values()], requests)
     all_trials = (*trials, *own_trials, *first_ones)
-    return OfferingCatalog(sold, all_trials, mistaken | suspect, mistaken, launches, frozenset(disappointing))
+    return OfferingCatalog(offered, all_trials, mistaken | suspect, mistaken, launches, frozenset(disappointing))
 
 
 def _launch_records(
@@ -155,7 +155,7 @@ def _launch_records(
     }
     found: dict[str, LaunchRecord] = {}
     for pool in pools:
-        offerings = [one for cloud in clouds.values() for one in cloud.offerings if may_buy(pool, one)]
+        offerings = [one for cloud in clouds.values() for one in cloud.offerings if may_launch(pool, one)]
         record = record_of(pool, pools, offerings, unnoted, settings)
         if record is not None:
             found[pool.metadata.name] = record
@@ -217,7 +217,7 @@ def offering_for(request: NodeRequest, catalog: OfferingCatalog) -> Offering | N
         return exact
     fitting = [
         one
-        for one in catalog.sold.values()
+        for one in catalog.offered.values()
         if f"{one.offering.provider}-{one.offering.server_type}".lower() == wanted.lower()
         and location in ("", one.offering.location)
     ]

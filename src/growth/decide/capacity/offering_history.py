@@ -54,7 +54,7 @@ class PoolObservation(msgspec.Struct, frozen=True):
     """Names of pools whose machines are made like this one's, itself among them."""
 
 
-def bought_as(request: NodeRequest, observation: PoolObservation) -> Offering | None:
+def launched_as(request: NodeRequest, observation: PoolObservation) -> Offering | None:
     """What its machine is, as it is believed to be. A request may leave the location open; then its node says it."""
     exact = observation.catalog.get(request.spec.target_offering)
     node = observation.nodes.get(request.metadata.name)
@@ -117,7 +117,7 @@ def _is_as_expected(
 ) -> bool:
     """Whether its node surely teaches nothing: nearly always, so what is expected is worked out once per offering."""
     node = observation.nodes.get(request.metadata.name)
-    believed = bought_as(request, observation) if node is not None else None
+    believed = launched_as(request, observation) if node is not None else None
     if node is None or believed is None:
         return True
     span = spans.get(believed.id)
@@ -130,7 +130,7 @@ def _is_as_expected(
 def _blame(request: NodeRequest, observation: PoolObservation, entries: dict[str, OfferingStatus]) -> None:
     """Compare a node with what its offering promised, and believe that it has less."""
     node, pool = observation.nodes.get(request.metadata.name), observation.pool
-    believed = bought_as(request, observation)
+    believed = launched_as(request, observation)
     if node is None or not node.is_ready or believed is None or request.status.phase not in ("Provisioning", "Ready"):
         return
     promised = allocatable_from(observation.listed.get(believed.id, believed), pool)
@@ -166,7 +166,7 @@ def _blame(request: NodeRequest, observation: PoolObservation, entries: dict[str
 def _praise(request: NodeRequest, observation: PoolObservation, entries: dict[str, OfferingStatus]) -> None:
     """Believe that nodes of its type have more than was promised, as far as all have that are there."""
     node, pool = observation.nodes.get(request.metadata.name), observation.pool
-    believed = bought_as(request, observation)
+    believed = launched_as(request, observation)
     if node is None or not node.is_ready or believed is None or request.status.phase != "Ready":
         return
     expected = allocatable_from(believed, pool)
@@ -270,7 +270,7 @@ def _is_had_again(entry: OfferingStatus, observation: PoolObservation) -> bool:
     news_from = min(entry.until, entry.since + BURST)
     # What another pool could have says nothing about what this one asks for.
     for request in observation.requests if entry.reason in OF_ONE_POOL else observation.every_request:
-        offering, accepted_at = bought_as(request, observation), accepted_at_of(request)
+        offering, accepted_at = launched_as(request, observation), accepted_at_of(request)
         is_of_it = offering is not None and entry.offering in (offering.id, *offering.groups)
         is_had = request.status.phase in ("Provisioning", "Ready")
         if is_of_it and is_had and accepted_at is not None and news_from <= accepted_at <= observation.now:

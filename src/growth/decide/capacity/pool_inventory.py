@@ -36,7 +36,7 @@ class PoolMachine(msgspec.Struct, frozen=True):
     is_terminating: bool = False
 
     @property
-    def bought(self) -> PoolUsage:
+    def launched(self) -> PoolUsage:
         """What it uses up of its pool's limits: what the machine has, as far as one can know."""
         price = self.offering.price_per_hour if self.offering else 0.0
         capacity: Mapping[str, str] = self.node.status.capacity if self.node else {}
@@ -72,7 +72,7 @@ class NodeOwnership:
         return not provider_id and name in self._names
 
 
-def just_bought(snapshot: Snapshot, state: DeciderState) -> list[Machine]:
+def just_launched(snapshot: Snapshot, state: DeciderState) -> list[Machine]:
     """Machines that we bought and their providers had no time to list: somebody may have deleted their requests."""
     found: list[Machine] = []
     for (kind, _), outcome in state.outcomes.items():
@@ -87,7 +87,7 @@ def just_bought(snapshot: Snapshot, state: DeciderState) -> list[Machine]:
     return found
 
 
-def holdings(snapshot: Snapshot, catalog: OfferingCatalog, bought: Iterable[Machine] = ()) -> list[PoolMachine]:
+def holdings(snapshot: Snapshot, catalog: OfferingCatalog, launched: Iterable[Machine] = ()) -> list[PoolMachine]:
     """All machines of all pools; ``bought`` are those that only we know of."""
     requests, ownership = snapshot.table(NODE_REQUESTS), NodeOwnership(snapshot)
     terminating = terminating_in(snapshot) | {
@@ -108,18 +108,18 @@ def holdings(snapshot: Snapshot, catalog: OfferingCatalog, bought: Iterable[Mach
         pool = labels.get(POOL)
         if pool is None or not ownership.is_ours(node):
             continue
-        bought_as = (pool, labels.get(OFFERING, ""))
-        if bought_as not in billed:
-            offering = catalog.get(bought_as[1])
-            billed[bought_as] = as_billed(offering, pools.get(pool)) if offering is not None else None
-        offering = billed[bought_as]
+        launched_as = (pool, labels.get(OFFERING, ""))
+        if launched_as not in billed:
+            offering = catalog.get(launched_as[1])
+            billed[launched_as] = as_billed(offering, pools.get(pool)) if offering is not None else None
+        offering = billed[launched_as]
         server_type = offering.server_type if offering is not None else labels.get(INSTANCE_TYPE, "")
         found[name] = PoolMachine(pool, name, server_type, offering, node, name in terminating)
     for request in requests.values():
         name = request.metadata.name
         if is_live(request) and name not in found:
             found[name] = held(request.pool, name, offering_for(request, catalog))
-    for machine in (*(one for cloud in snapshot.clouds.values() for one in cloud.machines), *bought):
+    for machine in (*(one for cloud in snapshot.clouds.values() for one in cloud.machines), *launched):
         if machine.name not in found:
             found[machine.name] = held(machine.pool, machine.name, catalog.get(machine.offering))
     return list(found.values())

@@ -38,7 +38,7 @@ class PoolUsage(msgspec.Struct, frozen=True):
         return PoolUsage(pool, offering.server_type, 1, milli_value(cpu), value(memory), price)
 
 
-def may_buy(pool: NodePool, offering: Offering) -> bool:
+def may_launch(pool: NodePool, offering: Offering) -> bool:
     """Whether this is one of the machines that the pool is made of, in stock or not."""
     is_named = any(one.name.lower() == offering.server_type.lower() for one in pool.spec.server_types)
     return is_named and offering.is_cloud and sells(pool, offering)

@@ -21,7 +21,7 @@ class PoolProblem(msgspec.Struct, frozen=True):
 
     reason: str
     why: str
-    stops_buying: bool = False
+    stops_launches: bool = False
     """Whether nothing at all can be bought for the pool because of it."""
 
 
@@ -29,7 +29,7 @@ def usable(pool: NodePool, clouds: Mapping[str, ProviderState]) -> bool:
     """Whether machines may be bought for this pool now. Before its finalizer is seen it could vanish under them."""
     if pool.metadata.deletion_timestamp is not None or FINALIZER not in pool.metadata.finalizers:
         return False
-    return not any(problem.stops_buying for problem in problems(pool, clouds))
+    return not any(problem.stops_launches for problem in problems(pool, clouds))
 
 
 def provider_of(pool: NodePool, clouds: Mapping[str, ProviderState]) -> str:
@@ -53,7 +53,7 @@ def problems(pool: NodePool, clouds: Mapping[str, ProviderState]) -> list[PoolPr
     cloud = clouds[provider]
     if cloud.read_at is None:
         why = f"{provider} has not said yet what it sells: {cloud.problem}"
-        return [PoolProblem("ProviderSilent", why, stops_buying=True)]
+        return [PoolProblem("ProviderSilent", why, stops_launches=True)]
     found = [*_strange_names(cloud), *_unknown_types(pool, cloud), *_unknown_locations(pool, cloud)]
     if cloud.problem:
         found.append(PoolProblem("ProviderSilent", f"{provider} does not answer: {cloud.problem}"))
@@ -66,10 +66,10 @@ def _no_provider(pool: NodePool, clouds: Mapping[str, ProviderState]) -> PoolPro
         close = get_close_matches(wanted, clouds, 1, 0.6)
         hint = f"; the closest is {close[0]}" if close else ""
         why = f"spec.provider is {wanted!r}, which is not enabled; enabled (providers.enabled): {enabled}{hint}"
-        return PoolProblem("UnknownProvider", why, stops_buying=True)
+        return PoolProblem("UnknownProvider", why, stops_launches=True)
     what = f"several providers are enabled ({enabled})" if clouds else "no provider is enabled"
     hint = "set spec.provider to one of them" if clouds else "set providers.enabled"
-    return PoolProblem("NoProvider", f"{what}, and the pool names none: {hint}", stops_buying=True)
+    return PoolProblem("NoProvider", f"{what}, and the pool names none: {hint}", stops_launches=True)
 
 
 def _strange_names(cloud: ProviderState) -> list[PoolProblem]:
@@ -78,19 +78,19 @@ def _strange_names(cloud: ProviderState) -> list[PoolProblem]:
     if not names:
         return []
     why = f"{cloud.provider} sells offerings of {names[0]!r}: its catalogue must say provider: {cloud.provider}"
-    return [PoolProblem("WrongCatalogue", why, stops_buying=True)]
+    return [PoolProblem("WrongCatalogue", why, stops_launches=True)]
 
 
 def _unknown_types(pool: NodePool, cloud: ProviderState) -> list[PoolProblem]:
-    sold: dict[str, list[Offering]] = {}
+    offered: dict[str, list[Offering]] = {}
     for offering in cloud.offerings:
-        sold.setdefault(offering.server_type.lower(), []).append(offering)
+        offered.setdefault(offering.server_type.lower(), []).append(offering)
     found: list[PoolProblem] = []
     for index, wanted in enumerate(pool.spec.server_types):
         field = f"spec.serverTypes[{index}].name is {wanted.name!r}, which {cloud.provider}"
-        offerings = sold.get(wanted.name.lower(), [])
+        offerings = offered.get(wanted.name.lower(), [])
         if not offerings:
-            found.append(_not_listed(field, wanted.name, cloud, sorted(sold)))
+            found.append(_not_listed(field, wanted.name, cloud, sorted(offered)))
         elif withdrawn := _withdrawn(pool, offerings):
             found.append(PoolProblem("Withdrawn", f"{field} no longer sells: {withdrawn}"))
         elif not any(offering.is_cloud for offering in offerings):

@@ -51,10 +51,10 @@ class RetryFingerprint(msgspec.Struct, frozen=True):
         name, _, count = word.partition("=")
         return count.isdecimal() and self.machines.get(name, 0) >= int(count)
 
-    def after(self, bought: Iterable[tuple[NodePool, Offering]]) -> "RetryFingerprint":
+    def after(self, launched: Iterable[tuple[NodePool, Offering]]) -> "RetryFingerprint":
         """The same with more machines, and less stock: the pool and the offering of each."""
         machines, stock = Counter(self.machines), dict(self.stock)
-        for pool, offering in bought:
+        for pool, offering in launched:
             if is_limited(pool):
                 machines[_key(pool.metadata.name, offering.server_type)] += 1
             if offering.id in stock:
@@ -74,7 +74,7 @@ def circumstances_of(
     machines = Counter(_key(one.pool, one.server_type) for one in held if one.pool in limited)
     stock = {
         name: one.offering.stock
-        for name, one in catalog.sold.items()
+        for name, one in catalog.offered.items()
         if one.access is Availability.OPEN and one.offering.stock is not None
     }
     return RetryFingerprint(_facts(pools, catalog, closed), dict(machines), stock)
@@ -87,19 +87,19 @@ def is_limited(pool: NodePool) -> bool:
 
 def _facts(pools: Iterable[NodePool], catalog: OfferingCatalog, closed: Collection[tuple[str, str]]) -> str:
     stated = [(pool.metadata.name, pool.spec) for pool in pools]
-    sold = [
+    offered = [
         (
             msgspec.structs.replace(one.offering, stock=None),
             one.access.value,
             one.is_listed or one.access is Availability.OPEN,
         )
-        for _, one in sorted(catalog.sold.items())
+        for _, one in sorted(catalog.offered.items())
     ]
     # What is left out only as long as the first machine of its type is on its way changes with every launch.
     launches = catalog.launches
     left_out = [(pool, name) for pool, name in closed if pool not in launches or name in launches[pool].suspects]
     unproven = [(pool, sorted(one.unproven)) for pool, one in sorted(launches.items())]
-    text = msgspec.json.encode((stated, sold, *unproven, *sorted(left_out)), order="deterministic")
+    text = msgspec.json.encode((stated, offered, *unproven, *sorted(left_out)), order="deterministic")
     return hashlib.sha256(text).hexdigest()[:_HEX_DIGITS]
 
 

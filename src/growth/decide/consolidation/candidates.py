@@ -22,7 +22,7 @@ from growth.api.pod_classification import forbids
 from growth.api.settings.model import Settings
 from growth.decide.capacity.disruptability import is_off, is_ours, why_awaited
 from growth.decide.capacity.offering_catalog import catalog_in
-from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_bought
+from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_launched
 from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.consolidation.pod_movability import PodBindings
 from growth.decide.consolidation.problem import Candidate
@@ -52,7 +52,7 @@ def choice_in(
     context = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
     held = {
         one.name: one
-        for one in holdings(snapshot, catalog_in(snapshot, settings.provision), just_bought(snapshot, state))
+        for one in holdings(snapshot, catalog_in(snapshot, settings.provision), just_launched(snapshot, state))
     }
     bonds, staying = PodBindings(snapshot, is_for_money=True), dict[str, str]()
     lost = {one.node for one in displaced_in(snapshot).values()}
@@ -70,10 +70,10 @@ def choice_in(
         else:
             movable.append(holding)
     staying |= _kept_ready(context, standing, movable)
-    bought = {name: one.bought for name, one in held.items()}
-    candidates = tuple(Candidate(one.name, bought[one.name]) for one in movable if one.name not in staying)
+    launched = {name: one.launched for name, one in held.items()}
+    candidates = tuple(Candidate(one.name, launched[one.name]) for one in movable if one.name not in staying)
     chosen = {one.name for one in candidates}
-    return CandidateSet(candidates, staying, tuple(one for name, one in bought.items() if name not in chosen))
+    return CandidateSet(candidates, staying, tuple(one for name, one in launched.items() if name not in chosen))
 
 
 def why_stays(
@@ -91,26 +91,26 @@ def wished_in(
     state: DeciderState,
     settings: Settings,
     min_age: Mapping[str, timedelta],
-    wishes: Mapping[str, Reason],
+    disruptions: Mapping[str, Reason],
 ) -> CandidateSet:
     """Who of these nodes may go, in their order, whatever that costs; nobody else is asked about. Each has its reason:
     what a person asks for, neither its age nor its pool forbids."""
     context = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
     catalog = catalog_in(snapshot, settings.provision)
-    bought = {one.name: one.bought for one in holdings(snapshot, catalog, just_bought(snapshot, state))}
+    launched = {one.name: one.launched for one in holdings(snapshot, catalog, just_launched(snapshot, state))}
     bonds, staying = PodBindings(snapshot), dict[str, str]()
     lost = {one.node for one in displaced_in(snapshot).values()}
     candidates: list[Candidate] = []
-    for name, reason in wishes.items():
+    for name, reason in disruptions.items():
         node = snapshot.nodes[name]
-        why = _why_out(context, node, lost) or ("" if name in bought else _UNLISTED)
+        why = _why_out(context, node, lost) or ("" if name in launched else _UNLISTED)
         why = why or _why_kept(context, node, min_age, reason) or _why_bound(context, bonds, node)
         if why:
             staying[name] = why
         else:
-            candidates.append(Candidate(name, bought[name]))
+            candidates.append(Candidate(name, launched[name]))
     chosen = {one.name for one in candidates}
-    others = tuple(one for name, one in bought.items() if name not in chosen)
+    others = tuple(one for name, one in launched.items() if name not in chosen)
     return CandidateSet(tuple(candidates), staying, others)
 
 
@@ -190,7 +190,9 @@ def _kept_ready(context: ScaleDownContext, standing: list[PoolMachine], movable:
         wanted = next((one for one in context.pools[pool].spec.server_types if one.name.lower() == server_type), None)
         if wanted is None or not wanted.min:
             continue
-        terminating.sort(key=lambda one: (context.snapshot.work.get(one.name, 0), -one.bought.cost_per_hour, one.name))
+        terminating.sort(
+            key=lambda one: (context.snapshot.work.get(one.name, 0), -one.launched.cost_per_hour, one.name)
+        )
         spare = max(0, len(stands[pool, server_type]) - wanted.min)
         why = f"pool {pool} keeps {wanted.min} of {wanted.name} ready"
         kept |= {one.name: why for one in terminating[spare:]}

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.actions import Hold, RecordEvent, held_and_told
+from growth.api.actions import Hold, RecordEvent, held_and_reported
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import NODES
 from growth.api.node_pool import NodePool
@@ -86,14 +86,14 @@ def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decis
     previous = msgspec.structs.replace(previous, demand=demand, crowded=context.crowded)
     if pools:
         context.deadlines.append(context.now + LOOKS_WITHIN * 0.8)
-    wishes = wishes_in(context)
-    previous = _act_on_wishes(context, previous, wishes)
+    disruptions = wishes_in(context)
+    previous = _act_on_wishes(context, previous, disruptions)
     previous = _act(context, previous)
-    computation, previous = _think_of_wishes(context, previous, wishes)
+    computation, previous = _think_of_wishes(context, previous, disruptions)
     if computation is None and pools:
-        computation, previous = _compute(context, previous, pools, wishes)
+        computation, previous = _compute(context, previous, pools, disruptions)
     _tell(context, previous)
-    _tell_who_stays(context, previous, wishes)
+    _tell_who_stays(context, previous, disruptions)
     return Decision(tuple(context.said), _first(context), previous, computation)
 
 
@@ -105,33 +105,33 @@ def _first(context: ConsolidationContext) -> datetime | None:
 
 
 def _think_of_wishes(
-    context: ConsolidationContext, carry: ConsolidationCarry, wishes: list[ForcedDisruption]
+    context: ConsolidationContext, carry: ConsolidationCarry, disruptions: list[ForcedDisruption]
 ) -> tuple[Callable[[], ForcedMovePlan] | None, ConsolidationCarry]:
     """Begin to think of how to empty them, as many as may go now. If none may, it is looked again after a while, or
     when others must go, or somebody who went is gone: then budgets may let the next one go."""
     every = context.settings.consolidate.every
-    if any(wish.reason == "Requested" for wish in wishes):
+    if any(disruption.reason == "Requested" for disruption in disruptions):
         every = min(every, _PATIENCE)
-    about = (*(wish.node for wish in wishes), *sorted(context.terminating))
-    if not wishes:
+    about = (*(wish.node for wish in disruptions), *sorted(context.terminating))
+    if not disruptions:
         return None, msgspec.structs.replace(carry, wished_at=None, wished=(), staying={})
     if carry.wished == about and carry.wished_at is not None and is_ahead(carry.wished_at + every, context.now, every):
         context.deadlines.append(carry.wished_at + every)
         return None, carry
     if context.state.is_computing or not _is_calm(context, carry):
         return None, carry
-    choice = round_in(context, wishes)
+    choice = round_in(context, disruptions)
     carry = msgspec.structs.replace(carry, wished_at=context.now, wished=about, staying=choice.staying)
     context.deadlines.append(context.now + every)
     if not choice.candidates:
         return None, carry
     question = question_of(context.snapshot, context.state, context.settings, choice, at_once={})
-    shunned = [wish.node for wish in wishes]
+    shunned = [wish.node for wish in disruptions]
     return lambda: empty(question, shunned), carry
 
 
 def _act_on_wishes(
-    context: ConsolidationContext, carry: ConsolidationCarry, wishes: list[ForcedDisruption]
+    context: ConsolidationContext, carry: ConsolidationCarry, disruptions: list[ForcedDisruption]
 ) -> ConsolidationCarry:
     """It is known how to empty them: decide on a move for each that still must go, and may."""
     emptying = context.state.answer
@@ -142,24 +142,26 @@ def _act_on_wishes(
         return carry
     if not _is_calm(context, carry):
         return msgspec.structs.replace(carry, wished=())  # and is looked at anew as soon as it is
-    by_name = {wish.node: wish for wish in wishes}
-    may_go = {one.name for one in round_in(context, wishes).candidates}
+    by_name = {disruption.node: disruption for disruption in disruptions}
+    may_go = {one.name for one in round_in(context, disruptions).candidates}
     moves = [(by_name[name], move) for move in emptying.moves for name in move.terminating if name in may_go]
     for wish, move in moves:
         context.said.append(made(spec_of(context, move, wish.reason, wish.why)))
     return msgspec.structs.replace(carry, made_at=context.now) if moves else carry
 
 
-def _tell_who_stays(context: ConsolidationContext, carry: ConsolidationCarry, wishes: list[ForcedDisruption]) -> None:
+def _tell_who_stays(
+    context: ConsolidationContext, carry: ConsolidationCarry, disruptions: list[ForcedDisruption]
+) -> None:
     """A person who asked is told why nothing happens; why others stay stands among the reasons."""
-    for wish in wishes[:_TOLD]:
-        why = carry.staying.get(wish.node)
+    for disruption in disruptions[:_TOLD]:
+        why = carry.staying.get(disruption.node)
         if not why:
             continue
-        subject = reference_to(NODES, context.snapshot.nodes[wish.node].metadata)
-        words = f"{wish.why}, and it stays for now: {why}"
-        if wish.reason == "Requested":
-            context.said += held_and_told(subject, reason="NotEmptied", why=words, action="Moving")
+        subject = reference_to(NODES, context.snapshot.nodes[disruption.node].metadata)
+        words = f"{disruption.why}, and it stays for now: {why}"
+        if disruption.reason == "Requested":
+            context.said += held_and_reported(subject, reason="NotEmptied", why=words, action="Moving")
         else:
             context.said.append(Hold(subject=subject, why=words, reason="NotEmptied"))
 
@@ -168,7 +170,7 @@ def _tell_who_stays(context: ConsolidationContext, carry: ConsolidationCarry, wi
 
 
 def _compute(
-    context: ConsolidationContext, carry: ConsolidationCarry, pools: list[NodePool], wishes: list[ForcedDisruption]
+    context: ConsolidationContext, carry: ConsolidationCarry, pools: list[NodePool], disruptions: list[ForcedDisruption]
 ) -> tuple[Callable[[], MoveAdvice] | None, ConsolidationCarry]:
     """Begin to think, if it is time and all is calm. Pools that act and pools that observe take turns: what is only
     told must not stand in the way of what is done."""
@@ -203,7 +205,7 @@ def _compute(
         carry, asked_at=context.now, asked_about=names, told=tell(context, turn, damping, carry.told)
     )
     waves = 1 if turn[0].spec.disruption.mode == "act" else None
-    shunned = [wish.node for wish in wishes]
+    shunned = [disruption.node for disruption in disruptions]
     return lambda: _advised(question, shunned, waves), carry
 
 
@@ -230,7 +232,7 @@ def _choice(context: ConsolidationContext, pools: Iterable[NodePool]) -> Candida
     resting = {name for move in context.moves if move.status.phase == "Undone" for name in move.spec.nodes}
     mine = tuple(one for one in choice.candidates if one.pool in names and one.name not in resting)
     chosen = {one.name for one in mine}
-    others = tuple(one.bought for one in choice.candidates if one.name not in chosen)
+    others = tuple(one.launched for one in choice.candidates if one.name not in chosen)
     return CandidateSet(mine, choice.staying, (*choice.others, *others))
 
 

@@ -50,10 +50,10 @@ def wishes_in(context: ConsolidationContext) -> list[ForcedDisruption]:
         if judge is None or not judge.may_mean(make):
             continue
         for name, node in nodes.items():
-            if name not in gone and (wish := judge.wish(node)) is not None:
-                found.append(wish)
+            if name not in gone and (disruption := judge.disruption(node)) is not None:
+                found.append(disruption)
     context.deadlines += [judge.next_at for judge in judges.values() if judge.next_at is not None]
-    return sorted(found, key=lambda wish: (_ORDER.index(wish.reason), wish.node))
+    return sorted(found, key=lambda disruption: (_ORDER.index(disruption.reason), disruption.node))
 
 
 class _Judge:
@@ -75,7 +75,7 @@ class _Judge:
         is_drifted = make.template not in (None, self._mark)
         return self._oldest is not None or is_drifted or bool(self._why_withdrawn(make.offering))
 
-    def wish(self, node: Node) -> ForcedDisruption | None:
+    def disruption(self, node: Node) -> ForcedDisruption | None:
         name, annotations = node.metadata.name, node.metadata.annotations
         if DRAIN in annotations:
             stated = annotations[DRAIN].strip()
@@ -105,16 +105,16 @@ class _Judge:
         return why
 
     def _why_deprecated(self, offering: str) -> str:
-        sold = self._context.catalog.get(offering)
-        if sold is not None:
-            return f"it is not sold any more: {sold.withdrawn}" if sold.withdrawn else ""
+        offered = self._context.catalog.get(offering)
+        if offered is not None:
+            return f"it is not sold any more: {offered.withdrawn}" if offered.withdrawn else ""
         cloud = cloud_of(offering, self._context.snapshot.clouds)
         # A provider that is silent, or has not said yet what it sells, has withdrawn nothing.
         knows = cloud is not None and cloud.answers and bool(cloud.offerings)
         return f"{offering} is not sold any more" if knows else ""
 
 
-def round_in(context: ConsolidationContext, wishes: Sequence[ForcedDisruption]) -> CandidateSet:
+def round_in(context: ConsolidationContext, disruptions: Sequence[ForcedDisruption]) -> CandidateSet:
     """Who of them may go now: nobody keeps it, the last try was not just undone, and budgets let it go."""
     undone = {
         name: f"its move {move.metadata.name} was undone: {move.status.message}; it is tried again when that is deleted"
@@ -122,7 +122,7 @@ def round_in(context: ConsolidationContext, wishes: Sequence[ForcedDisruption]) 
         if move.status.phase == "Undone"
         for name in move.spec.nodes
     }
-    reasons: dict[str, Reason] = {wish.node: wish.reason for wish in wishes}
+    reasons: dict[str, Reason] = {disruption.node: disruption.reason for disruption in disruptions}
     ages = {name: min_age_of(pool) for name, pool in context.pools.items()}
     choice = wished_in(context.snapshot, context.state, context.settings, ages, reasons)
     staying, may_go, held_back = dict(choice.staying), list[Candidate](), list[Candidate]()
@@ -134,7 +134,7 @@ def round_in(context: ConsolidationContext, wishes: Sequence[ForcedDisruption]) 
             held_back.append(one)
         else:
             may_go.append(one)
-    return CandidateSet(tuple(may_go), staying, (*choice.others, *(one.bought for one in held_back)))
+    return CandidateSet(tuple(may_go), staying, (*choice.others, *(one.launched for one in held_back)))
 
 
 class _Budgets:

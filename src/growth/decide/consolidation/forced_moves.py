@@ -56,7 +56,7 @@ class _Walk:
         self._question, self._simulated = question, question.simulated
         self._planned: list[PlannedNode] = []
         # Machines that go count as long as they are there: they do while others are bought.
-        self._bought = [*question.others, *(one.bought for one in question.candidates)]
+        self._bought = [*question.others, *(one.launched for one in question.candidates)]
         self._kept = {
             (pool.metadata.name, one.name.lower()): one.min for pool in question.pools for one in pool.spec.server_types
         }
@@ -70,34 +70,36 @@ class _Walk:
             (labels.get(POOL, ""), labels.get(INSTANCE_TYPE, "").lower())
             for labels in (node.metadata.labels for node in staying)
         )
-        market, moves, stuck = self._market(), list[Move](), dict[str, str]()
+        node_options, moves, stuck = self._market(), list[Move](), dict[str, str]()
         for one in self._question.candidates:
-            kind = one.pool, one.bought.server_type.lower()
+            kind = one.pool, one.launched.server_type.lower()
             before, pods = self._simulated.mark(), pods_on(self._simulated, one.name)
             self._simulated.remove_node(one.name)
-            spare = self._spare(one, market) if ready[kind] < self._kept.get(kind, 0) else ()
-            solution = plan(self._simulated, pods, self._market(spare) if spare else market)
+            spare = self._spare(one, node_options) if ready[kind] < self._kept.get(kind, 0) else ()
+            solution = plan(self._simulated, pods, self._market(spare) if spare else node_options)
             if solution.left_out:
                 self._simulated.back_to(before)
                 ready[kind] += 1
                 stuck[one.name] = _words(solution)
                 continue
-            ready.update((new.pool.metadata.name, new.offering.server_type.lower()) for new in (*spare, *solution.buy))
-            moves.append(self._made(one, spare, solution, market, pods))
-            if moves[-1].buying:
-                market = self._market()
+            ready.update(
+                (new.pool.metadata.name, new.offering.server_type.lower()) for new in (*spare, *solution.launch)
+            )
+            moves.append(self._made(one, spare, solution, node_options, pods))
+            if moves[-1].launching:
+                node_options = self._market()
         return ForcedMovePlan(tuple(moves), stuck)
 
     def _market(self, spare: Sequence[PlannedNode] = ()) -> NodeOptions:
-        return self._question.market([*self._bought, *map(_bought, spare)], [*self._planned, *spare])
+        return self._question.node_options([*self._bought, *map(_bought, spare)], [*self._planned, *spare])
 
-    def _spare(self, node: Candidate, market: NodeOptions) -> tuple[PlannedNode, ...]:
+    def _spare(self, node: Candidate, node_options: NodeOptions) -> tuple[PlannedNode, ...]:
         """Another one of its type, put on the stage: there as many are ready as its pool wants, and room for its
         pods."""
-        kinds, _ = warmed(market, [Shortage(node.pool, node.bought.server_type, 1)])
+        kinds, _ = warmed(node_options, [Shortage(node.pool, node.launched.server_type, 1)])
         spare = tuple(PlannedNode(f"instead-of-{node.name}", kind.pool, kind.offering, ()) for kind in kinds)
         for one in spare:
-            market.maker.make(one.name, one.pool, one.offering).enter(self._simulated)
+            node_options.maker.make(one.name, one.pool, one.offering).enter(self._simulated)
         return spare
 
     def _made(
@@ -105,21 +107,21 @@ class _Walk:
         node: Candidate,
         spare: Sequence[PlannedNode],
         solution: PlacementSolution,
-        market: NodeOptions,
+        node_options: NodeOptions,
         pods: Iterable[Pod],
     ) -> Move:
         """Make it on the stage."""
-        to = {pod.metadata.uid: one.name for one in solution.buy for pod in one.pods}
+        to = {pod.metadata.uid: one.name for one in solution.launch for pod in one.pods}
         to |= {pod.metadata.uid: filled.node for filled in solution.existing for pod in filled.pods}
-        for one in solution.buy:
-            market.maker.make(one.name, one.pool, one.offering).enter(self._simulated)
+        for one in solution.launch:
+            node_options.maker.make(one.name, one.pool, one.offering).enter(self._simulated)
         for pod in pods:
             self._simulated.place(pod, to[pod.metadata.uid])
-        buying = (*spare, *solution.buy)
-        self._bought += map(_bought, buying)
-        self._planned += buying
-        after = sum(one.offering.price_per_hour for one in buying)
-        return Move((node.name,), buying, tuple(sorted(to.items())), node.price_per_hour, after)
+        launching = (*spare, *solution.launch)
+        self._bought += map(_bought, launching)
+        self._planned += launching
+        after = sum(one.offering.price_per_hour for one in launching)
+        return Move((node.name,), launching, tuple(sorted(to.items())), node.price_per_hour, after)
 
 
 def _bought(planned: PlannedNode) -> PoolUsage:

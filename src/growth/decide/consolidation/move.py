@@ -27,7 +27,7 @@ class Move(msgspec.Struct, frozen=True):
     """One move, which is carried out whole or not at all."""
 
     terminating: tuple[str, ...]
-    buying: tuple[PlannedNode, ...]
+    launching: tuple[PlannedNode, ...]
     to: tuple[tuple[str, str], ...]
     """By uid, the node on which each pod finds room: one that stands, or one of those that are bought."""
     before_per_hour: float
@@ -41,7 +41,7 @@ class Move(msgspec.Struct, frozen=True):
     @property
     def form(self) -> Form:
         """What people call it."""
-        match len(self.terminating), len(self.buying):
+        match len(self.terminating), len(self.launching):
             case _, 0:
                 return "fold" if self.to else "delete"
             case 1, 1:
@@ -76,7 +76,7 @@ def spec_of(context: ConsolidationContext, move: Move, reason: Reason = "Cheaper
     machines = (machine.name for cloud in snapshot.clouds.values() for machine in cloud.machines)
     taken = {*context.requests, *context.terminating, *snapshot.nodes, *machines}
     buys: list[Purchase] = []
-    for one in move.buying:
+    for one in move.launching:
         name = request_name(one.pool, one.offering.id, (pod.metadata.uid for pod in one.pods), taken)
         taken.add(name)
         buys.append(Purchase(name, one.pool.metadata.name, one.offering.id))
@@ -91,7 +91,7 @@ def spec_of(context: ConsolidationContext, move: Move, reason: Reason = "Cheaper
 
 def _sentence(move: Move) -> str:
     terminating = "a node" if len(move.terminating) == 1 else f"{len(move.terminating)} nodes"
-    types = sorted(one.offering.server_type for one in move.buying)
+    types = sorted(one.offering.server_type for one in move.launching)
     instead = (
         f"{', '.join(types)} cost less" if types else "its pods fit elsewhere" if move.to else "nothing works there"
     )

@@ -84,16 +84,16 @@ def _complete_at(context: ConsolidationContext, move: NodeMove) -> datetime | No
     return max((meta.creation_timestamp for meta in came if meta.creation_timestamp is not None), default=None)
 
 
-def _works(context: ConsolidationContext, bought: Purchase) -> bool:
+def _works(context: ConsolidationContext, launched: Purchase) -> bool:
     """Whether the machine is there, ready, and open to pods."""
-    node = context.snapshot.nodes.get(bought.name)
+    node = context.snapshot.nodes.get(launched.name)
     return node is not None and works(context, node)
 
 
-def _asked_for(context: ConsolidationContext, move: NodeMove, bought: Purchase) -> CreateObject:
-    offering, pool = context.catalog.get(bought.offering), context.pools[bought.pool]
+def _asked_for(context: ConsolidationContext, move: NodeMove, launched: Purchase) -> CreateObject:
+    offering, pool = context.catalog.get(launched.offering), context.pools[launched.pool]
     return CreateObject(
-        subject=reference_by_name(NODE_REQUESTS, bought.name),
+        subject=reference_by_name(NODE_REQUESTS, launched.name),
         why=f"{', '.join(move.spec.nodes)} go once it works ({move.spec.reason})",
         body={
             "metadata": {
@@ -101,8 +101,8 @@ def _asked_for(context: ConsolidationContext, move: NodeMove, bought: Purchase) 
                 "annotations": {MOVE: move.metadata.name, TEMPLATE: mark_of(pool)},
             },
             "spec": {
-                "pool": bought.pool,
-                "targetOffering": bought.offering,
+                "pool": launched.pool,
+                "targetOffering": launched.offering,
                 "location": offering.location if offering is not None else "",
             },
         },
@@ -190,9 +190,11 @@ def _undo(context: ConsolidationContext, move: NodeMove) -> None:
     why = f"its move was undone: {move.status.message}"
     marks = [unmarked(node, why) for node in context.standing(move) if has_traces(node)]
     context.said += marks
-    bought = [context.snapshot.nodes[one.name] for one in move.spec.buys if _works(context, one)]
+    launched = [context.snapshot.nodes[one.name] for one in move.spec.buys if _works(context, one)]
     if not context.cluster.is_halted:
-        empty = [node for node in bought if node.metadata.name not in context.terminating and not context.workers(node)]
+        empty = [
+            node for node in launched if node.metadata.name not in context.terminating and not context.workers(node)
+        ]
         context.said += [_removal_of(node, why) for node in empty]
     if not marks:
         context.said.append(into(move, "Undone", context.now, move.status.message))

@@ -59,9 +59,9 @@ def today(question: ConsolidationProblem, pods: Mapping[str, list[Pod]]) -> Move
     mark = simulated.mark()
     for one in question.candidates:
         simulated.remove_node(one.name)
-    solution = plan(simulated, [pod for own in pods.values() for pod in own], question.market(question.others))
+    solution = plan(simulated, [pod for own in pods.values() for pod in own], question.node_options(question.others))
     worth = {pod.metadata.uid: 0.0 for filled in solution.existing for pod in filled.pods}
-    for node in solution.buy:
+    for node in solution.launch:
         worth |= shares(simulated, node)
     simulated.back_to(mark)
     return MoveSearch(solution.cost_per_hour, solution.bound_per_hour, worth)
@@ -126,7 +126,7 @@ class _Walk:
     def __init__(self, question: ConsolidationProblem) -> None:
         self._question, self._simulated = question, question.simulated
         self._left = {one.name: one for one in question.candidates}
-        self._bought: dict[str, PoolUsage] = {one.name: one.bought for one in question.candidates}
+        self._bought: dict[str, PoolUsage] = {one.name: one.launched for one in question.candidates}
         self._worth: Mapping[str, float] = {}
         self._now = sum(one.price_per_hour for one in question.candidates)
 
@@ -164,15 +164,15 @@ class _Walk:
 
     def _wave(self, wasteful: Sequence[Candidate]) -> list[Move]:
         """The moves that are made next, and are made on the stage; none if nothing is worth its trouble."""
-        market = self._market()
+        node_options = self._market()
         best: list[Move] = []
         for chosen in self._sets(wasteful):
-            found = self._tried(chosen, market)
+            found = self._tried(chosen, node_options)
             if not best or self._merit(found) > self._merit(best):
                 best = found
             elif self._merit(found)[0] < self._merit(best)[0]:
                 break  # fewer of them gain less
-        return [move for move in best if self._make(move, market)]
+        return [move for move in best if self._make(move, node_options)]
 
     def _sets(self, wasteful: Sequence[Candidate]) -> Iterator[list[Candidate]]:
         """As many as may go at once, then half of them, and so on; at last the first few one by one."""
@@ -193,21 +193,23 @@ class _Walk:
         return found
 
     def _market(self) -> NodeOptions:
-        return self._question.market((*self._question.others, *self._bought.values()))
+        return self._question.node_options((*self._question.others, *self._bought.values()))
 
     def _pods_on(self, name: str) -> list[Pod]:
         return pods_on(self._simulated, name)
 
-    def _tried(self, chosen: Sequence[Candidate], market: NodeOptions) -> list[Move]:
+    def _tried(self, chosen: Sequence[Candidate], node_options: NodeOptions) -> list[Move]:
         """The moves that come of it if these go, as far as they are worth their trouble."""
         simulated, mark = self._simulated, self._simulated.mark()
         pods = {one.name: self._pods_on(one.name) for one in chosen}
         for one in chosen:
             simulated.remove_node(one.name)
-        solution = plan(simulated, [pod for own in pods.values() for pod in own], market)
+        solution = plan(simulated, [pod for own in pods.values() for pod in own], node_options)
         simulated.back_to(mark)
         moves = _moves(chosen, pods, solution)
-        return [one for one in moves if self._pays(one) and (not one.buying or len(one.terminating) <= _MOST_TOGETHER)]
+        return [
+            one for one in moves if self._pays(one) and (not one.launching or len(one.terminating) <= _MOST_TOGETHER)
+        ]
 
     def _pays(self, move: Move) -> bool:
         """Whether it is worth its trouble in every pool that it is about."""
@@ -226,7 +228,7 @@ class _Walk:
         """For how long it is of use to have bought what it buys: while less and less is wanted, room becomes free by
         itself, and as soon as it is worth as much, as much is saved by nodes that fold into it."""
         freed = self._question.fades_per_hour * self._now
-        return move.saves_per_hour / freed if freed and move.buying else math.inf
+        return move.saves_per_hour / freed if freed and move.launching else math.inf
 
     def _terms(self, move: Move) -> list[SavingThreshold]:
         pools = {self._left[name].pool for name in move.terminating}
@@ -236,14 +238,14 @@ class _Walk:
         """What the places of those cost that have to move."""
         return sum(self._worth.get(uid, 0.0) for uid, _ in move.to if uid not in self._ghosts)
 
-    def _make(self, move: Move, market: NodeOptions) -> bool:
+    def _make(self, move: Move, node_options: NodeOptions) -> bool:
         """Make it on the stage; not if one of its pods does not fit any more where it should go."""
         simulated, mark = self._simulated, self._simulated.mark()
         pods = {pod.metadata.uid: pod for name in move.terminating for pod in self._pods_on(name)}
         for name in move.terminating:
             simulated.remove_node(name)
-        for one in move.buying:
-            market.maker.make(one.name, one.pool, one.offering).enter(simulated)
+        for one in move.launching:
+            node_options.maker.make(one.name, one.pool, one.offering).enter(simulated)
         for uid, node in move.to:
             if node not in simulated.nodes or fit(simulated, pods[uid], node) is not None:
                 simulated.back_to(mark)
@@ -251,7 +253,7 @@ class _Walk:
             simulated.place(pods[uid], node)
         for name in move.terminating:
             del self._left[name], self._bought[name]
-        self._bought |= {one.name: PoolUsage.of(one.pool.metadata.name, one.offering) for one in move.buying}
+        self._bought |= {one.name: PoolUsage.of(one.pool.metadata.name, one.offering) for one in move.launching}
         return True
 
 
@@ -283,13 +285,13 @@ def _moves(chosen: Sequence[Candidate], pods: Mapping[str, list[Pod]], solution:
     place."""
     home = {pod.metadata.uid: name for name, own in pods.items() for pod in own}
     sets = _Sets(pods)
-    for node in solution.buy:
+    for node in solution.launch:
         sets.join(home[pod.metadata.uid] for pod in node.pods)
-    buying: dict[str, list[PlannedNode]] = {}
+    launching: dict[str, list[PlannedNode]] = {}
     places: dict[str, dict[str, str]] = {}
-    for node in solution.buy:
+    for node in solution.launch:
         first = sets.of(home[node.pods[0].metadata.uid])
-        buying.setdefault(first, []).append(node)
+        launching.setdefault(first, []).append(node)
         places.setdefault(first, {}).update({pod.metadata.uid: node.name for pod in node.pods})
     for filled in solution.existing:
         for pod in filled.pods:
@@ -301,11 +303,11 @@ def _moves(chosen: Sequence[Candidate], pods: Mapping[str, list[Pod]], solution:
         terminating.setdefault(sets.of(one.name), []).append(one)
     for first, nodes in terminating.items():
         if first not in stuck:
-            bought = tuple(buying.get(first, ()))
+            launched = tuple(launching.get(first, ()))
             before = sum(one.price_per_hour for one in nodes)
-            after = sum(one.offering.price_per_hour for one in bought)
+            after = sum(one.offering.price_per_hour for one in launched)
             to = tuple(sorted(places.get(first, {}).items()))
-            yield Move(tuple(one.name for one in nodes), bought, to, before, after)
+            yield Move(tuple(one.name for one in nodes), launched, to, before, after)
 
 
 class _Sets:

@@ -16,7 +16,7 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import ends_by_itself, is_work
 from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.fit.simulated_cluster import SimulatedCluster
-from growth.decide.solver.minimum_nodes import closed_by, less_bought
+from growth.decide.solver.minimum_nodes import closed_by, less_launched
 from growth.decide.solver.node_options import NodeOptions, node_options_of
 from growth.decide.solver.placement_solution import PlannedNode
 
@@ -27,18 +27,18 @@ class Candidate(msgspec.Struct, frozen=True):
     """A node that may go if that pays: it is ours, nobody forbids it, and all that works on it may move."""
 
     name: str
-    bought: PoolUsage
+    launched: PoolUsage
     """What it is, and costs."""
 
     @property
     def pool(self) -> str:
         """Whose it is."""
-        return self.bought.pool
+        return self.launched.pool
 
     @property
     def price_per_hour(self) -> float:
         """What it costs."""
-        return self.bought.cost_per_hour
+        return self.launched.cost_per_hour
 
 
 class SavingThreshold(msgspec.Struct, frozen=True):
@@ -86,12 +86,12 @@ class ConsolidationProblem(msgspec.Struct, frozen=True, kw_only=True):
     trials: tuple[str, ...] = ()
     closed: frozenset[tuple[str, str]] = frozenset()
 
-    def market(self, bought: Sequence[PoolUsage], planned: Sequence[PlannedNode] = ()) -> NodeOptions:
+    def node_options(self, launched: Sequence[PoolUsage], planned: Sequence[PlannedNode] = ()) -> NodeOptions:
         """What may be bought beside these machines; ``planned`` are those of them that are to be bought before, so that
         nothing is sold twice."""
-        sold = less_bought(self.offerings, planned, self.trials)
+        offered = less_launched(self.offerings, planned, self.trials)
         closed = self.closed | closed_by(planned, self.trials, self.offerings)
-        return node_options_of(self.simulated, self.pools, sold, bought, self.trials, closed=closed)
+        return node_options_of(self.simulated, self.pools, offered, launched, self.trials, closed=closed)
 
 
 def shun(simulated: SimulatedCluster, names: Iterable[str]) -> None:

@@ -85,14 +85,14 @@ class ReplacementPod(msgspec.Struct, frozen=True):
 
     uid: str
     node: str
-    stand_in: Pod
+    virtual_pod: Pod
     """Its successor, as far as one can know: the same wishes and volumes, and no node yet."""
 
 
 def note_displaced(snapshot: Snapshot, pods: Iterable[Pod]) -> None:
     """These lose their machines."""
     found = (ReplacementPod(pod.metadata.uid, pod.node_name, _stand_in(pod)) for pod in pods)
-    snapshot.memo[_DISPLACED] = {one.stand_in.metadata.uid: one for one in found}
+    snapshot.memo[_DISPLACED] = {one.virtual_pod.metadata.uid: one for one in found}
 
 
 def displaced_in(snapshot: Snapshot) -> Mapping[str, ReplacementPod]:
@@ -135,23 +135,23 @@ _STAND_INS: Final = "stand-ins"
 _WAITING: Final = "pods that wait, and stand-ins"
 
 
-def stand_ins_in(snapshot: Snapshot) -> Mapping[str, Pod]:
+def virtual_pods_in(snapshot: Snapshot) -> Mapping[str, Pod]:
     """All of them, by uid."""
     known = snapshot.memo.get(_STAND_INS)
     if known is None:
-        successors = {uid: one.stand_in for uid, one in displaced_in(snapshot).items()}
+        successors = {uid: one.virtual_pod for uid, one in displaced_in(snapshot).items()}
         known = snapshot.memo[_STAND_INS] = {**successors, **announced_in(snapshot)}
     return known
 
 
 def waiting_in(snapshot: Snapshot) -> Mapping[str, Pod]:
     """All who want a place, by uid: pods that wait, and stand-ins."""
-    stand_ins = stand_ins_in(snapshot)
-    if not stand_ins:
+    virtual_pods = virtual_pods_in(snapshot)
+    if not virtual_pods:
         return snapshot.waiting
     known = snapshot.memo.get(_WAITING)
     if known is None:
-        known = snapshot.memo[_WAITING] = {**snapshot.waiting, **stand_ins}
+        known = snapshot.memo[_WAITING] = {**snapshot.waiting, **virtual_pods}
     return known
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.actions import Action, Hold, RecordEvent, held_and_told
+from growth.api.actions import Action, Hold, RecordEvent, held_and_reported
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.growth_status import Timeline, TimelineStep
@@ -93,7 +93,7 @@ class FailoverContext:
         self.noted: dict[str, set[str]] = {}
         self.recoveries = dict(carry.recoveries)
         self.stuck = 0
-        self.silent: set[str] = set()
+        self.unreachable: set[str] = set()
         """By uid, all silent nodes, those included that nothing is done about."""
         self.begun: list[Node] = []
         """Nodes that are taken out of service in this pass."""
@@ -150,7 +150,7 @@ class FailoverContext:
     def alert(self, node: Node, reason: str, why: str) -> None:
         """Something is not done now, and people should hear of it."""
         self.note(node, reason, why)
-        self.said += held_and_told(reference(node), reason=reason, why=why, action=ACTION)
+        self.said += held_and_reported(reference(node), reason=reason, why=why, action=ACTION)
 
     def tell(self, subject: ObjectReference, reason: str, why: str, *, is_warning: bool = False) -> None:
         """Let people know."""

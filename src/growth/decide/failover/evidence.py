@@ -107,7 +107,7 @@ class NodeCase(msgspec.Struct, frozen=True):
         last_at = self.answers.last_at if self.answers is not None else self.last_sign
         return self.asked_at is not None and self.answered_at == self.asked_at and last_at < self.asked_at
 
-    def heard(self, last_sign: datetime) -> "NodeCase":
+    def observed(self, last_sign: datetime) -> "NodeCase":
         """After a sign of life: what was known before proves nothing."""
         if last_sign <= self.last_sign:
             return self

@@ -66,7 +66,7 @@ def _take_back(context: FailoverContext, node: Node) -> None:
 
 def _is_back(context: FailoverContext, node: Node, proof: Proof) -> bool:
     """Whether it was heard of since, is ready, and truly started anew."""
-    if not node.is_ready or node.metadata.uid in context.silent:
+    if not node.is_ready or node.metadata.uid in context.unreachable:
         return False
     heartbeat = context.snapshot.heartbeats.of(node.metadata.name)
     if heartbeat is not None and (not heartbeat.is_renewal or heartbeat.heard_at <= _counted(context, proof.last_sign)):

@@ -76,12 +76,12 @@ def _ask_singly(context: FailoverContext, known: Sequence[tuple[NodeCase, Machin
     due: list[tuple[NodeCase, MachineLocation]] = []
     room = _AT_ONCE - len(open_ones)
     for case, place in known:
-        is_told = is_crowd and case.finding(context.terms) is Finding.RUNNING  # the list tells
-        rest = context.terms.read_every if is_told else every(context, case)
+        is_reported = is_crowd and case.finding(context.terms) is Finding.RUNNING  # the list tells
+        rest = context.terms.read_every if is_reported else every(context, case)
         if case.asked_at is not None and is_ahead(case.asked_at + rest, context.now, rest):
             context.remind(case.asked_at + rest)
             room -= not case.is_open
-        elif not is_told and not case.is_open:
+        elif not is_reported and not case.is_open:
             due.append((case, place))
     due.sort(key=lambda one: _turn(context, one[0]))
     for case, place in due[: max(0, room)]:

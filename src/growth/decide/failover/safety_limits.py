@@ -168,8 +168,8 @@ def _is_unwell(context: FailoverContext, node: Node) -> bool:
     if _works(context, node):
         return False
     unit = context.unit(node)
-    return unit is None or unit.is_unjustified or node.metadata.uid in context.silent
+    return unit is None or unit.is_unjustified or node.metadata.uid in context.unreachable
 
 
 def _works(context: FailoverContext, node: Node) -> bool:
-    return node.is_ready and node.metadata.uid not in context.silent
+    return node.is_ready and node.metadata.uid not in context.unreachable

@@ -25,7 +25,7 @@ from growth.decide.failover.power_queries import provider_reference
 def follow_evidence(context: FailoverContext) -> None:
     """What is known about each silent node now."""
     for node, last_sign in _silent(context):
-        context.silent.add(node.metadata.uid)
+        context.unreachable.add(node.metadata.uid)
         if node.metadata.name in context.terminating:
             continue  # its machine is being given back
         if context.is_foreign(node) and not context.terms.foreign_nodes:
@@ -85,7 +85,7 @@ def _known(context: FailoverContext, node: Node, last_sign: datetime | None) -> 
         sign = context.now if last_sign is None else max(last_sign, born)
         return NodeCase(meta.name, meta.uid, node.spec.provider_id, sign, context.now)
     sign = context.state.even_since if last_sign is None else last_sign
-    return before if sign is None else before.heard(sign)
+    return before if sign is None else before.observed(sign)
 
 
 def _with_answers(context: FailoverContext, node: Node, case: NodeCase) -> NodeCase:

@@ -54,7 +54,7 @@ def _note_who_is_heard_of(context: FailoverContext) -> None:
     """A silence that ends by itself is the end of the story; one that is out of service has another end."""
     for uid, case in context.carry.cases.items():
         node, story = context.snapshot.nodes.get(case.name), context.timelines.get(case.name)
-        if uid in context.silent or node is None or story is None or {node.metadata.uid, story.uid} != {uid}:
+        if uid in context.unreachable or node is None or story is None or {node.metadata.uid, story.uid} != {uid}:
             continue
         if case.name not in context.snapshot.out_of_service and case.name not in context.terminating:
             context.note(node, "HeardAgain", "it is heard of again, and nothing was done")

@@ -31,9 +31,9 @@ def grief(simulated: SimulatedCluster, pod: Pod, node_name: str) -> int:
 def prepare(simulated: SimulatedCluster, pod: Pod) -> tuple[Grief, ...]:
     """What to ask of each node, for pods of these labels, namespace, spec and keys."""
     key = (id(pod.spec), id(pod.metadata.labels), pod.metadata.namespace, pod.keys)
-    known = simulated.wishes.get(key)
+    known = simulated.preferences.get(key)
     if known is None:
-        known = simulated.wishes[key] = (pod, tuple(_griefs(simulated, pod)))
+        known = simulated.preferences[key] = (pod, tuple(_griefs(simulated, pod)))
     return known[1]
 
 
@@ -41,7 +41,7 @@ def _griefs(simulated: SimulatedCluster, pod: Pod) -> list[Grief]:
     found: list[Grief] = [_taints(pod)]
     affinity = pod.spec.affinity
     if affinity is not None and affinity.node_affinity is not None:
-        found += [_label(wish.preference, wish.weight) for wish in affinity.node_affinity.preferred]
+        found += [_label(preference.preference, preference.weight) for preference in affinity.node_affinity.preferred]
     if affinity is not None and affinity.pod_affinity is not None:
         found += [_neighbour(simulated, pod, wish, wanted=True) for wish in affinity.pod_affinity.preferred]
     if affinity is not None and affinity.pod_anti_affinity is not None:
@@ -55,9 +55,9 @@ def _label(term: NodeSelectorTerm, weight: int) -> Grief:
     return lambda node_info: 0 if term.matches(node_info.labels, node_info.name) else weight
 
 
-def _neighbour(simulated: SimulatedCluster, pod: Pod, wish: WeightedPodAffinityTerm, *, wanted: bool) -> Grief:
-    is_present = inter_pod_affinity.presence(simulated, pod, wish.pod_affinity_term)
-    return lambda node_info: 0 if is_present(node_info) is wanted else wish.weight
+def _neighbour(simulated: SimulatedCluster, pod: Pod, preference: WeightedPodAffinityTerm, *, wanted: bool) -> Grief:
+    is_present = inter_pod_affinity.presence(simulated, pod, preference.pod_affinity_term)
+    return lambda node_info: 0 if is_present(node_info) is wanted else preference.weight
 
 
 def _evenness(excess: Callable[[NodeInfo], int]) -> Grief:

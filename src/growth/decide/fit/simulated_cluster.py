@@ -38,7 +38,9 @@ class SimulatedCluster:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.prepared: dict[PreparedKey, tuple[Pod, tuple[Check, ...]]] = {}
-        self.wishes: dict[tuple[int, int, str, tuple[str, ...]], tuple[Pod, tuple[Callable[[NodeInfo], int], ...]]] = {}
+        self.preferences: dict[
+            tuple[int, int, str, tuple[str, ...]], tuple[Pod, tuple[Callable[[NodeInfo], int], ...]]
+        ] = {}
         self._nodes: dict[str, Node] | None = None  # a dict of our own once a node was added or removed
         self._sites: dict[str, NodeInfo] = {}
         self._where: dict[str, str] = {}  # by uid, of pods that were placed here; "" for those that were removed
@@ -177,7 +179,7 @@ class SimulatedCluster:
         return self._has_repellents
 
     @property
-    def shelf(self) -> VolumeState:
+    def volumes(self) -> VolumeState:
         """The volumes, and which claims are in use; gathered when first needed."""
         if self._shelf is None:
             self._shelf = VolumeState(self.all(PERSISTENT_VOLUMES), self.pods_by_node())
@@ -306,7 +308,7 @@ class SimulatedCluster:
     def _put(self, pod: Pod, node_info: NodeInfo, requests: Requests) -> None:
         if pod.spec.volumes:
             bindings = bind(self, unbound_claims(self, pod), node_info)
-            self.shelf.put(pod, [] if isinstance(bindings, FilterRefusal) else bindings)
+            self.volumes.put(pod, [] if isinstance(bindings, FilterRefusal) else bindings)
         node_info.put(pod, requests)
         self._where[pod.metadata.uid] = node_info.name
         self._held[pod.metadata.uid] = requests
@@ -320,7 +322,7 @@ class SimulatedCluster:
 
     def _take(self, pod: Pod, node_info: NodeInfo, requests: Requests) -> None:
         if pod.spec.volumes:
-            self.shelf.take(pod)
+            self.volumes.take(pod)
         node_info.take(pod, requests)
         self._where[pod.metadata.uid] = ""
         self._held.pop(pod.metadata.uid, None)

@@ -29,7 +29,9 @@ HARD: Final = "DoNotSchedule"
 
 def hard_constraints(pod: Pod) -> tuple[TopologySpreadConstraint, ...]:
     """The constraints that may block the pod."""
-    return tuple(wish for wish in pod.spec.topology_spread_constraints if wish.when_unsatisfiable == HARD)
+    return tuple(
+        preference for preference in pod.spec.topology_spread_constraints if preference.when_unsatisfiable == HARD
+    )
 
 
 def prepare(counts: PodCounts, pod: Pod) -> Check | None:
@@ -52,9 +54,11 @@ def prepare(counts: PodCounts, pod: Pod) -> Check | None:
 
 def prepare_wishes(counts: PodCounts, pod: Pod) -> list[Callable[[NodeInfo], int]]:
     """For each soft constraint, by how many pods a node would exceed the skew that is wished for."""
-    wishes = [wish for wish in pod.spec.topology_spread_constraints if wish.when_unsatisfiable != HARD]
-    keys = tuple(wish.topology_key for wish in wishes)
-    return [_Limit(counts, pod, wish, keys).excess for wish in wishes]
+    preferences = [
+        preference for preference in pod.spec.topology_spread_constraints if preference.when_unsatisfiable != HARD
+    ]
+    keys = tuple(wish.topology_key for wish in preferences)
+    return [_Limit(counts, pod, wish, keys).excess for wish in preferences]
 
 
 def crowded_out(counts: PodCounts, pod: Pod, nominated: Sequence[Pod], node_info: NodeInfo) -> FilterRefusal | None:

@@ -94,7 +94,7 @@ def bind(
     to_provision: list[PersistentVolumeClaim] = []
     bindings: list[Binding] = []
     for claim in claims:
-        planned = simulated.shelf.binding_of(_key(claim))
+        planned = simulated.volumes.binding_of(_key(claim))
         selected = claim.metadata.annotations.get(_SELECTED_NODE, node_info.name)
         if planned is not None:
             misfit = planned.misfit(node_info)
@@ -127,9 +127,9 @@ def _smallest(
     """The volume that the scheduler would take for a claim, as it chooses it."""
     best: PersistentVolume | None = None
     wanted_class, requested = class_name(claim), _requested(claim)
-    for volume in simulated.shelf.volumes_of(wanted_class):
+    for volume in simulated.volumes.volumes_of(wanted_class):
         spec, name = volume.spec, volume.metadata.name
-        if name in taken or simulated.shelf.is_taken(name):
+        if name in taken or simulated.volumes.is_taken(name):
             continue
         is_reserved = _is_reserved_for(volume, claim)
         if spec.claim_ref is not None and not is_reserved:

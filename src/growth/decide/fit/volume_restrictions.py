@@ -35,7 +35,7 @@ def prepare(simulated: SimulatedCluster, pod: Pod) -> Check | None:
 def in_use(simulated: SimulatedCluster, alone: tuple[tuple[str, str], ...]) -> FilterRefusal | None:
     """The first of these claims, for one pod only, that another pod uses."""
     for namespace, name in alone:
-        if simulated.shelf.is_in_use((namespace, name)):
+        if simulated.volumes.is_in_use((namespace, name)):
             reason = f"its claim {name} is for one pod only (ReadWriteOncePod) and another pod uses it"
             return FilterRefusal(FILTER, reason, is_permanent=False)
     return None

@@ -92,17 +92,17 @@ def pile_of(looks: Mapping[str, PageResult]) -> ShardPages:
     """One walk over all of them: this is done in every pass."""
     works, unwritten, told, is_behind = 0, list[PageResult](), list[Hold | RecordEvent](), False
     due, made = list[datetime](), list[datetime]()
-    for look in looks.values():
-        works += len(look.works)
-        is_behind |= look.unheard > 0
-        if look.records:
-            unwritten.append(look)
-        if look.told:
-            told += look.told
-        if look.due is not None:
-            due.append(look.due)
-        if look.oldest is not None:
-            made.append(look.oldest)
+    for page_pass in looks.values():
+        works += len(page_pass.works)
+        is_behind |= page_pass.unheard > 0
+        if page_pass.records:
+            unwritten.append(page_pass)
+        if page_pass.told:
+            told += page_pass.told
+        if page_pass.due is not None:
+            due.append(page_pass.due)
+        if page_pass.oldest is not None:
+            made.append(page_pass.oldest)
     return ShardPages(works, unwritten, told, min(due, default=None), min(made, default=None), is_behind)
 
 

@@ -44,12 +44,12 @@ def claimed_for(record: NodeRecord) -> str:
     return record.claimed_by.partition("/")[0]
 
 
-def claim_on(look: PagePass, record: NodeRecord) -> RecordClaim:
+def claim_on(page_pass: PagePass, record: NodeRecord) -> RecordClaim:
     """How the claim on this memory stands; who waits for one that is open or unsure looks again when that changes."""
     name = claimed_for(record)
     if not name:
         return RecordClaim.NONE
-    page = look.context.page(name)
+    page = page_pass.context.page(name)
     if page.node is not None:
         standing = RecordClaim.SPENT if is_marked(page.node) else RecordClaim.OPEN
     elif page.departed or page.transactions:
@@ -57,27 +57,27 @@ def claim_on(look: PagePass, record: NodeRecord) -> RecordClaim:
     elif page.problem or (page.record is not None and page.record.memento.is_marked):
         standing = RecordClaim.SPENT
     else:  # a claim may be seen before the node that made it
-        standing = RecordClaim.VOID if look.has_been(f"without {record.claimed_by}", LAG) else RecordClaim.UNSURE
+        standing = RecordClaim.VOID if page_pass.has_been(f"without {record.claimed_by}", LAG) else RecordClaim.UNSURE
     if standing in (RecordClaim.OPEN, RecordClaim.UNSURE):
-        look.follows = name
+        page_pass.follows = name
     return standing
 
 
-def lift(look: PagePass, record: NodeRecord) -> None:
+def lift(page_pass: PagePass, record: NodeRecord) -> None:
     """End a claim that came to nothing."""
-    look.claim(record, None, f"{claimed_for(record)} is gone, and was not given what it claimed")
+    page_pass.claim(record, None, f"{claimed_for(record)} is gone, and was not given what it claimed")
 
 
-def must_wait(look: PagePass, uid: str) -> bool:
+def must_wait(page_pass: PagePass, uid: str) -> bool:
     """Whether an earlier life of this node is claimed and not given yet: until then no other one is written there."""
-    record = look.page.record
+    record = page_pass.page.record
     if record is None or record.memento.uid == uid:
         return False
-    return claim_on(look, record) in (RecordClaim.OPEN, RecordClaim.UNSURE)
+    return claim_on(page_pass, record) in (RecordClaim.OPEN, RecordClaim.UNSURE)
 
 
-def is_lost(look: PagePass, node: Node) -> bool:
+def is_lost(page_pass: PagePass, node: Node) -> bool:
     """Whether a node that is there does not work any more, or is to go: then another one may take its place."""
     meta = node.metadata
-    is_terminating = meta.deletion_timestamp is not None or meta.name in terminating_in(look.context.snapshot)
+    is_terminating = meta.deletion_timestamp is not None or meta.name in terminating_in(page_pass.context.snapshot)
     return is_terminating or out_of_service_taint(node) is not None

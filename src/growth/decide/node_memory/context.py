@@ -12,7 +12,7 @@ from growth.api.actions import (
     PatchObject,
     Precondition,
     RecordEvent,
-    held_and_told,
+    held_and_reported,
 )
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
@@ -173,7 +173,7 @@ class PagePass:
 
     def warn(self, reason: str, why: str) -> None:
         """Tell people what is not done, on the node that it is about."""
-        self._told += held_and_told(self._subject, reason=reason, why=why, action="Remembering")
+        self._told += held_and_reported(self._subject, reason=reason, why=why, action="Remembering")
 
     def tell(self, reason: str, why: str) -> None:
         """Tell people what is done, on the node that it is about; only who does it tells."""

@@ -70,7 +70,7 @@ class _Pass:
         changed = past.journal.since(self._carry.journal)
         if changed is None or not self._carry.journal:
             changed = [*past.pages, *(name for looks in self._shards.values() for name in looks)]
-        looks = ((name, look) for open_ in self._shards.values() for name, look in open_.items())
+        looks = ((name, page_pass) for open_ in self._shards.values() for name, page_pass in open_.items())
         # What is due at an instant of a clock that was set back since would wait for that instant to come again.
         is_set_back = self._carry.at is not None and now < self._carry.at
         due = [
@@ -87,11 +87,11 @@ class _Pass:
         page = self._context.page(name)
         self._note_wait(page)
         looks = self._shards.setdefault(shard_of(name, self._settings.memory.shards), {})
-        look = look_at(self._context, page, looks.get(name, PageResult()))
-        if look.is_idle:
+        page_pass = look_at(self._context, page, looks.get(name, PageResult()))
+        if page_pass.is_idle:
             looks.pop(name, None)
         else:
-            looks[name] = look
+            looks[name] = page_pass
 
     def _note_wait(self, page: NodePage) -> None:
         """How long nodes wait for their marker, for those who measure."""
@@ -118,8 +118,8 @@ class _Pass:
         """What is to be done in our shards; what failed lately comes last, so that it is in nobody's way."""
         works: list[Action] = []
         failed: list[Action] = []
-        for name, look in self._by_need(shards):
-            for work in self._up_to_date(name, look).works:
+        for name, page_pass in self._by_need(shards):
+            for work in self._up_to_date(name, page_pass).works:
                 (failed if self._has_failed(work) else works).append(work)
             if len(works) >= _AT_ONCE:
                 return works
@@ -135,12 +135,12 @@ class _Pass:
         urgent = iter(waiting)
         return in_turn([urgent, urgent, urgent, others])
 
-    def _up_to_date(self, name: str, look: PageResult) -> PageResult:
+    def _up_to_date(self, name: str, page_pass: PageResult) -> PageResult:
         """A node says how it is all the time, and nobody looks at what is remembered of it for that. But who writes to
         it must know its version, and what its pool and its request say."""
         node = self._context.page(name).node
-        if not look.basis or (node is not None and look.basis == self._context.basis(node)):
-            return look
+        if not page_pass.basis or (node is not None and page_pass.basis == self._context.basis(node)):
+            return page_pass
         self._look_at(name)
         return self._shards[shard_of(name, self._settings.memory.shards)].get(name, _NOTHING)
 
@@ -159,7 +159,7 @@ class _Pass:
             if earliest > now:
                 shards.deadlines.append(earliest)
                 continue
-            known = [(look.since.get(UNWRITTEN, now) + wait, look) for look in pile.unwritten]
+            known = [(page_pass.since.get(UNWRITTEN, now) + wait, page_pass) for page_pass in pile.unwritten]
             lines.append(look for at, look in known if at <= now)
             shards.deadlines += [at for at, _ in known if at > now]
         records = (record for look in in_turn(lines) for record in look.records)
@@ -168,23 +168,25 @@ class _Pass:
 
 def look_at(context: NodeMemoryContext, page: NodePage, before: PageResult) -> PageResult:
     """What one page needs next."""
-    look = PagePass(context, page, before)
+    page_pass = PagePass(context, page, before)
     if context.settings.mode == "off":
         if page.node is not None:
-            follow_finalizer(look, page.node, is_saved=True)
-        return look.end()
-    unwritten = record(look)
+            follow_finalizer(page_pass, page.node, is_saved=True)
+        return page_pass.end()
+    unwritten = record(page_pass)
     first = page.transactions[0] if page.transactions else None
     if page.problem:
         # Kubernetes itself puts a ConfigMap into every namespace: it is in nobody's way.
         if page.node is not None or first is not None:
-            look.warn("MemoryUnreadable", f"{page.problem}; mend it, or drop it with: growth memory forget {page.name}")
+            page_pass.warn(
+                "MemoryUnreadable", f"{page.problem}; mend it, or drop it with: growth memory forget {page.name}"
+            )
     elif first is not None and not unwritten.is_before(first.version):
-        process(look, first)
+        process(page_pass, first)
     if page.node is not None and (page.problem or first is not None):
-        follow_finalizer(look, page.node, is_saved=False)
+        follow_finalizer(page_pass, page.node, is_saved=False)
     elif page.node is not None:
-        follow(look, page.node)
+        follow(page_pass, page.node)
     elif page.record is not None and first is None:
-        forget(look, page.record)
-    return look.end()
+        forget(page_pass, page.record)
+    return page_pass.end()

@@ -9,14 +9,14 @@ from growth.decide.node_memory.restore_policy import template_of
 
 
 def restore(
-    look: PagePass, node: Node, memento: NodeContents | None, given: tuple[Precondition, ...], why: str
+    page_pass: PagePass, node: Node, memento: NodeContents | None, given: tuple[Precondition, ...], why: str
 ) -> None:
     """Give a node this, or nothing, and its marker."""
-    body = look.policy.restored(node, memento, template_of(node, look.context.snapshot))
-    look.change_node(node, body, f"give it its memory back: {why}", given)
+    body = page_pass.policy.restored(node, memento, template_of(node, page_pass.context.snapshot))
+    page_pass.change_node(node, body, f"give it its memory back: {why}", given)
 
 
-def unchanged(look: PagePass, name: str, record: NodeRecord | None) -> Precondition:
+def unchanged(page_pass: PagePass, name: str, record: NodeRecord | None) -> Precondition:
     """That nothing was remembered since: the stream of memories may lag behind that of transactions."""
-    subject = reference_by_name(MEMORIES, name, look.context.settings.namespace)
+    subject = reference_by_name(MEMORIES, name, page_pass.context.settings.namespace)
     return Precondition(subject, record.metadata.resource_version if record is not None else None)

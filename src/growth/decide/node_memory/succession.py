@@ -11,25 +11,25 @@ from growth.decide.node_memory.restoration import restore, unchanged
 from growth.observe.node_history import NodePage
 
 
-def take_over(look: PagePass, node: Node) -> None:
+def take_over(page_pass: PagePass, node: Node) -> None:
     """Give a node of which nothing is remembered what its predecessor was, if it has one."""
-    name = look.context.predecessor_of(node.metadata.name)
+    name = page_pass.context.predecessor_of(node.metadata.name)
     if not name:
-        _give(look, node, None, None, "nothing is remembered")
+        _give(page_pass, node, None, None, "nothing is remembered")
         return
-    look.follows = name
-    page = look.context.page(name)
+    page_pass.follows = name
+    page = page_pass.context.page(name)
     if page.problem:
         words = f"it takes the place of node {name}: {page.problem}; mend it, or drop it with: growth memory forget"
-        look.warn("MemoryUnreadable", f"{words} {name}")
+        page_pass.warn("MemoryUnreadable", f"{words} {name}")
     elif _is_being_written(page, node):
         return
     elif page.record is None:
-        _give(look, node, page, None, f"nothing is remembered of node {name}, whose place it takes")
-    elif page.node is not None and not is_lost(look, page.node) and not _is_another_life(page, page.record, node):
-        _give(look, node, page, None, f"node {name}, whose place it was to take, is there itself")
+        _give(page_pass, node, page, None, f"nothing is remembered of node {name}, whose place it takes")
+    elif page.node is not None and not is_lost(page_pass, page.node) and not _is_another_life(page, page.record, node):
+        _give(page_pass, node, page, None, f"node {name}, whose place it was to take, is there itself")
     else:
-        _claim(look, node, page, page.record)
+        _claim(page_pass, node, page, page.record)
 
 
 def _is_being_written(page: NodePage, node: Node) -> bool:
@@ -49,30 +49,32 @@ def _is_claimed(record: NodeRecord, node: Node) -> bool:
     return record.claimed_by == claimant(node)
 
 
-def _claim(look: PagePass, node: Node, page: NodePage, record: NodeRecord) -> None:
+def _claim(page_pass: PagePass, node: Node, page: NodePage, record: NodeRecord) -> None:
     if _is_claimed(record, node):
-        _give(look, node, page, record.memento, f"it takes the place of node {page.name}")
+        _give(page_pass, node, page, record.memento, f"it takes the place of node {page.name}")
         return
     # An earlier life of this node may have claimed it and left before it was given it.
-    standing = RecordClaim.NONE if claimed_for(record) == node.metadata.name else claim_on(look, record)
+    standing = RecordClaim.NONE if claimed_for(record) == node.metadata.name else claim_on(page_pass, record)
     if standing is RecordClaim.NONE:
-        look.claim(record, claimant(node), f"node {node.metadata.name} takes the place of node {page.name}")
+        page_pass.claim(record, claimant(node), f"node {node.metadata.name} takes the place of node {page.name}")
     elif standing is RecordClaim.VOID:
-        lift(look, record)
+        lift(page_pass, record)
     elif standing is not RecordClaim.UNSURE:
-        _give(look, node, page, None, f"what node {page.name} was went to {claimed_for(record)}")
+        _give(page_pass, node, page, None, f"what node {page.name} was went to {claimed_for(record)}")
 
 
-def _give(look: PagePass, node: Node, predecessor: NodePage | None, memento: NodeContents | None, why: str) -> None:
-    given = [unchanged(look, node.metadata.name, look.page.record)]
+def _give(
+    page_pass: PagePass, node: Node, predecessor: NodePage | None, memento: NodeContents | None, why: str
+) -> None:
+    given = [unchanged(page_pass, node.metadata.name, page_pass.page.record)]
     if predecessor is not None:
-        given.append(unchanged(look, predecessor.name, predecessor.record))
-    restore(look, node, memento, tuple(given), why)
+        given.append(unchanged(page_pass, predecessor.name, predecessor.record))
+    restore(page_pass, node, memento, tuple(given), why)
 
 
-def awaits_another(look: PagePass, memento: NodeContents) -> bool:
+def awaits_another(page_pass: PagePass, memento: NodeContents) -> bool:
     """Whether a node that left, of which nothing is remembered, had yet to be given what its predecessor was: then
     that is worth more than what it was."""
-    name = look.context.predecessor_of(look.page.name)
-    record = look.context.page(name).record if name and not memento.is_marked else None
-    return record is not None and claimed_for(record) in ("", look.page.name)
+    name = page_pass.context.predecessor_of(page_pass.page.name)
+    record = page_pass.context.page(name).record if name and not memento.is_marked else None
+    return record is not None and claimed_for(record) in ("", page_pass.page.name)

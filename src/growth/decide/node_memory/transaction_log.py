@@ -29,60 +29,62 @@ class UnwrittenDepartures(msgspec.Struct, frozen=True):
         return self.is_unsure or any(memento.version < version for memento in self.mementos)
 
 
-def record(look: PagePass) -> UnwrittenDepartures:
+def record(page_pass: PagePass) -> UnwrittenDepartures:
     """Write down what happened; returns who left and is being written down."""
-    unwritten = _unwritten(look)
+    unwritten = _unwritten(page_pass)
     for memento in unwritten.mementos:
-        look.record("deleted", memento, f"left, as version {memento.version}")
+        page_pass.record("deleted", memento, f"left, as version {memento.version}")
     if not unwritten.mementos and not unwritten.is_unsure:
-        _record_arrival(look)
+        _record_arrival(page_pass)
     return unwritten
 
 
-def _unwritten(look: PagePass) -> UnwrittenDepartures:
-    page, mementos, is_unsure = look.page, list[NodeContents](), False
+def _unwritten(page_pass: PagePass) -> UnwrittenDepartures:
+    page, mementos, is_unsure = page_pass.page, list[NodeContents](), False
     for uid, departure in page.departed.items():
-        memento = _memento_of(look, departure)
+        memento = _memento_of(page_pass, departure)
         if page.written.get(uid, -1) >= memento.version:
             continue
         if is_too_large(memento):
-            look.warn_of_size(memento)
+            page_pass.warn_of_size(memento)
             continue
         mementos.append(memento)
     record = page.record
     if record is not None and not record.is_final:
         uid, version = record.memento.uid, record.memento.version
         is_known = uid == page.uid or uid in page.departed or page.written.get(uid, -1) >= version
-        if not is_known and look.has_been("missed", LAG):
-            mementos.append(msgspec.structs.replace(record.memento, at=look.now))
+        if not is_known and page_pass.has_been("missed", LAG):
+            mementos.append(msgspec.structs.replace(record.memento, at=page_pass.now))
         elif not is_known:
             is_unsure = True
     return UnwrittenDepartures(tuple(sorted(mementos, key=lambda one: one.version)), is_unsure)
 
 
-def _memento_of(look: PagePass, departure: Departure) -> NodeContents:
+def _memento_of(page_pass: PagePass, departure: Departure) -> NodeContents:
     """What it was when it left. If we did not see that, what was last written down, so that all replicas write the
     same; unless we saw more than that."""
-    memento = look.policy.memento_of(departure.node, look.now)
+    memento = page_pass.policy.memento_of(departure.node, page_pass.now)
     memento = msgspec.structs.replace(memento, removed=departure.removed)
-    record = look.page.record
+    record = page_pass.page.record
     if departure.is_missed and record is not None and record.memento.uid == memento.uid:
         last = record.memento
         is_same = last.version > memento.version or last.says_the_same_as(
             with_removed(memento, (last,), departure.removed)
         )
         if is_same:
-            return msgspec.structs.replace(last, at=look.now)
+            return msgspec.structs.replace(last, at=page_pass.now)
     return memento
 
 
-def _record_arrival(look: PagePass) -> None:
-    page, node = look.page, look.page.node
+def _record_arrival(page_pass: PagePass) -> None:
+    page, node = page_pass.page, page_pass.page.node
     if node is None or is_marked(node):
         return
     if any(one.type == "added" and one.memento.uid == page.uid for one in page.transactions):
         return
-    if page.uid in page.arrivals and not look.has_been("arrival", LAG):
+    if page.uid in page.arrivals and not page_pass.has_been("arrival", LAG):
         return  # it was dealt with, and the marker will be seen soon
-    memento = NodeContents(uid=page.uid, version=page.first_version, provider_id=node.spec.provider_id, at=look.now)
-    look.record("added", memento, f"came, as version {page.first_version}")
+    memento = NodeContents(
+        uid=page.uid, version=page.first_version, provider_id=node.spec.provider_id, at=page_pass.now
+    )
+    page_pass.record("added", memento, f"came, as version {page.first_version}")

@@ -24,30 +24,30 @@ from growth.decide.node_memory.succession import awaits_another, take_over
 from growth.decide.node_memory.transaction_log import LAG
 
 
-def process(look: PagePass, transaction: Transaction) -> None:
+def process(page_pass: PagePass, transaction: Transaction) -> None:
     """Let the first transaction of a node have its effect, or finish it."""
     if transaction.type == "deleted":
-        _deleted(look, transaction)
+        _deleted(page_pass, transaction)
     else:
-        _added(look, transaction)
+        _added(page_pass, transaction)
 
 
-def _deleted(look: PagePass, transaction: Transaction) -> None:
-    record, memento = look.page.record, transaction.memento
+def _deleted(page_pass: PagePass, transaction: Transaction) -> None:
+    record, memento = page_pass.page.record, transaction.memento
     if not is_news(record, memento):
-        look.finish(transaction, f"node {look.page.name} is remembered as it should be")
+        page_pass.finish(transaction, f"node {page_pass.page.name} is remembered as it should be")
         return
-    if record is None and awaits_another(look, memento):
-        look.finish(transaction, f"node {look.page.name} had not been given what its predecessor was")
+    if record is None and awaits_another(page_pass, memento):
+        page_pass.finish(transaction, f"node {page_pass.page.name} had not been given what its predecessor was")
         return
-    if must_wait(look, memento.uid):
+    if must_wait(page_pass, memento.uid):
         return
-    memento = with_removed(memento, (earlier(look, memento),), memento.removed)
+    memento = with_removed(memento, (earlier(page_pass, memento),), memento.removed)
     if is_too_large(memento):
-        look.warn_of_size(memento)
-        look.finish(transaction, f"node {look.page.name} left with more than a ConfigMap holds")
+        page_pass.warn_of_size(memento)
+        page_pass.finish(transaction, f"node {page_pass.page.name} left with more than a ConfigMap holds")
         return
-    look.remember(memento, f"node {look.page.name} left with {len(memento.labels)} labels", is_final=True)
+    page_pass.remember(memento, f"node {page_pass.page.name} left with {len(memento.labels)} labels", is_final=True)
 
 
 def is_news(record: NodeRecord | None, memento: NodeContents) -> bool:
@@ -69,47 +69,47 @@ def is_heir(memento: NodeContents, record: NodeRecord) -> bool:
     return memento.uid == known.uid or memento.labels.get(MARKER) == known.marker
 
 
-def earlier(look: PagePass, memento: NodeContents) -> NodeContents | None:
+def earlier(page_pass: PagePass, memento: NodeContents) -> NodeContents | None:
     """What this node was before, in this life, or was given at the beginning of it, also by its predecessor."""
-    for name in (look.page.name, look.context.predecessor_of(look.page.name)):
-        record = look.context.page(name).record
+    for name in (page_pass.page.name, page_pass.context.predecessor_of(page_pass.page.name)):
+        record = page_pass.context.page(name).record
         if record is not None and is_heir(memento, record):
             return record.memento
     return None
 
 
-def _added(look: PagePass, transaction: Transaction) -> None:
-    node, uid = look.page.node, transaction.memento.uid
+def _added(page_pass: PagePass, transaction: Transaction) -> None:
+    node, uid = page_pass.page.node, transaction.memento.uid
     if node is None or node.metadata.uid != uid:
         # A replica that has heard of everything up to there knows that the node is gone and not just unheard of. Where
         # no node changes any more, no replica has: then after a while. Until then a replica whose own stream of nodes
         # is silent loses the shard's Lease, which is not renewed meanwhile, to one that sees the node.
-        until_others_took_over = look.context.lease_duration + 2 * LAG
-        nodes_version = look.context.snapshot.past.nodes_version
-        if nodes_version >= transaction.version or look.has_been("unheard", until_others_took_over):
-            look.finish(transaction, f"node {look.page.name} is gone again")
+        until_others_took_over = page_pass.context.lease_duration + 2 * LAG
+        nodes_version = page_pass.context.snapshot.past.nodes_version
+        if nodes_version >= transaction.version or page_pass.has_been("unheard", until_others_took_over):
+            page_pass.finish(transaction, f"node {page_pass.page.name} is gone again")
         else:
-            look.unheard = transaction.version
+            page_pass.unheard = transaction.version
         return
     if is_marked(node):
-        look.finish(transaction, f"node {look.page.name} has its marker")
+        page_pass.finish(transaction, f"node {page_pass.page.name} has its marker")
         return
-    record = look.page.record
+    record = page_pass.page.record
     if record is None:
-        take_over(look, node)
+        take_over(page_pass, node)
     elif record.claimed_by:
-        _disinherit(look, node, record)
+        _disinherit(page_pass, node, record)
     else:
-        given = (unchanged(look, look.page.name, record),)
-        restore(look, node, record.memento, given, "it is what it was when it left")
+        given = (unchanged(page_pass, page_pass.page.name, record),)
+        restore(page_pass, node, record.memento, given, "it is what it was when it left")
 
 
-def _disinherit(look: PagePass, node: Node, record: NodeRecord) -> None:
+def _disinherit(page_pass: PagePass, node: Node, record: NodeRecord) -> None:
     """A predecessor comes back: what it was is another one's now."""
-    standing = claim_on(look, record)
+    standing = claim_on(page_pass, record)
     if standing is RecordClaim.VOID:
-        lift(look, record)
+        lift(page_pass, record)
     elif standing is not RecordClaim.UNSURE:
         why = f"what it was went to node {claimed_for(record)}, which took its place: it is given nothing"
-        look.tell("MemoryClaimed", why)
-        restore(look, node, None, (unchanged(look, look.page.name, record),), why)
+        page_pass.tell("MemoryClaimed", why)
+        restore(page_pass, node, None, (unchanged(page_pass, page_pass.page.name, record),), why)

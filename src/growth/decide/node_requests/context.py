@@ -84,15 +84,15 @@ class NodeRequestsContext:
         machine = self._machines.get(request.metadata.name)
         if machine is None or machine.provider_id == request.status.provider_id:
             return machine
-        bought, wanted = machine.offering.lower(), request.spec.target_offering.lower()
-        is_meant = machine.pool == request.pool and (bought == wanted or bought.startswith(f"{wanted}-"))
+        launched, wanted = machine.offering.lower(), request.spec.target_offering.lower()
+        is_meant = machine.pool == request.pool and (launched == wanted or launched.startswith(f"{wanted}-"))
         return machine if is_meant else None
 
     def offering_of(self, request: NodeRequest) -> Offering | None:
         """What the request's machine was bought as, or will be."""
         machine = self.machine_of(request)
-        bought = self.catalog.get(machine.offering) if machine is not None else None
-        return bought or offering_for(request, self.catalog)
+        launched = self.catalog.get(machine.offering) if machine is not None else None
+        return launched or offering_for(request, self.catalog)
 
     @property
     def knows_what_is_sold(self) -> bool:

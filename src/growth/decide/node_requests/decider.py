@@ -15,7 +15,7 @@ from growth.api.settings.model import Settings
 from growth.decide.contract import DeciderState, Decision
 from growth.decide.node_requests.completion import forget, hand_over_to_removal, keep
 from growth.decide.node_requests.context import NodeRequestsContext
-from growth.decide.node_requests.launch import buy
+from growth.decide.node_requests.launch import launch
 from growth.decide.node_requests.limit_check import too_many
 from growth.decide.node_requests.orphaned_machines import NodeRequestsCarry, adopt
 from growth.decide.node_requests.provisioning import await_node, give_up_unregistered
@@ -23,7 +23,7 @@ from growth.decide.node_requests.startup_taint import open_nodes
 from growth.observe.snapshot import Snapshot
 
 _STEPS: Final[Mapping[RequestPhase, Callable[[NodeRequestsContext, NodeRequest], None]]] = {
-    "Pending": buy,
+    "Pending": launch,
     "Provisioning": await_node,
     "Ready": keep,
     "Unmet": forget,

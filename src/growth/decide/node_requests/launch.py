@@ -15,7 +15,7 @@ from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.writes.node_requests import REQUEST_FAILED, REQUESTED, moved
 
 
-def buy(context: NodeRequestsContext, request: NodeRequest) -> None:
+def launch(context: NodeRequestsContext, request: NodeRequest) -> None:
     """What a request needs that is Pending."""
     subject = reference_to(NODE_REQUESTS, request.metadata)
     outcome = context.state.outcome_of(CreateMachine, subject)

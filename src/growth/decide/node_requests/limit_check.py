@@ -11,7 +11,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
 from growth.api.quantity import milli_value, nano_value, value
 from growth.decide.capacity.offering_catalog import as_billed
-from growth.decide.capacity.pool_inventory import holdings, just_bought
+from growth.decide.capacity.pool_inventory import holdings, just_launched
 from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.capacity.retry_fingerprint import is_limited
 from growth.decide.node_requests.context import NodeRequestsContext
@@ -27,9 +27,9 @@ def too_many(context: NodeRequestsContext) -> dict[str, str]:
         return {}
     names = {one.metadata.name for one in waiting}
     had: dict[str, list[PoolUsage]] = {name: [] for name in limited}
-    for one in holdings(context.snapshot, context.catalog, just_bought(context.snapshot, context.state)):
+    for one in holdings(context.snapshot, context.catalog, just_launched(context.snapshot, context.state)):
         if one.pool in had and one.name not in names:
-            had[one.pool].append(one.bought)
+            had[one.pool].append(one.launched)
     found: dict[str, str] = {}
     for request in _in_turn(waiting):
         offering, pool = context.offering_of(request), limited[request.pool]

@@ -11,7 +11,7 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.actions import Action, CreateObject, Hold, held_and_told
+from growth.api.actions import Action, CreateObject, Hold, held_and_reported
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.machine import Machine
 from growth.api.node_pool import NodePool
@@ -68,7 +68,7 @@ def _concluded(context: NodeRequestsContext, machine: Machine, since: datetime) 
         return
     subject = reference_to(NODE_POOLS, pool.metadata) if pool else reference_by_name(NODE_POOLS, machine.pool)
     why = f"machine {machine.name} ({machine.id}) is ours, has neither request nor node, and is not adopted: {why_not}"
-    yield from held_and_told(subject, reason="LeakedMachine", why=why, action="Adopting")
+    yield from held_and_reported(subject, reason="LeakedMachine", why=why, action="Adopting")
     if pool is None or (_is_deleted(pool) and pool.spec.deletion_policy == "Orphan"):
         return
     if context.is_halted:

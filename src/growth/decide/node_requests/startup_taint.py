@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.actions import EditObject, Hold, held_and_told
+from growth.api.actions import EditObject, Hold, held_and_reported
 from growth.api.annotations import STARTED_AT, TEMPLATE
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
@@ -28,7 +28,7 @@ from growth.api.taints import STARTING, key_to, tolerations_of
 from growth.api.timestamp import format_time
 from growth.decide.capacity.node_startup import StartupStep
 from growth.decide.capacity.upcoming_nodes import still_fitting
-from growth.decide.facts.pending_pods import stand_ins_in
+from growth.decide.facts.pending_pods import virtual_pods_in
 from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.node_requests.provisioning import arrival_at, is_another_machine
 from growth.decide.writes.node_patches import annotation_path
@@ -124,7 +124,7 @@ def _await_memory(context: NodeRequestsContext, node: Node) -> None:
         context.deadlines.append(since + _MEMORY_WITHIN)
     else:
         why = f"{why}, so it is not opened; growth memory show {node.metadata.name} says what is remembered of it"
-        context.said += held_and_told(subject, reason="MemoryNotBack", why=why, action="Opening")
+        context.said += held_and_reported(subject, reason="MemoryNotBack", why=why, action="Opening")
 
 
 def _has_arrived(context: NodeRequestsContext, node: Node, request: NodeRequest) -> bool:
@@ -137,9 +137,9 @@ def _has_arrived(context: NodeRequestsContext, node: Node, request: NodeRequest)
 
 
 def _let_in(context: NodeRequestsContext, node: Node, request: NodeRequest) -> None:
-    waiting, stand_ins = planned(context, request), stand_ins_in(context.snapshot)
+    waiting, virtual_pods = planned(context, request), virtual_pods_in(context.snapshot)
     # Whoever comes in the place of a stand-in will need a key.
-    is_awaited = bool(waiting) or any(uid in stand_ins for uid in request.planned_for)
+    is_awaited = bool(waiting) or any(uid in virtual_pods for uid in request.planned_for)
     if not request.hands_keys or not is_awaited:
         _open(context, node, "it is what was planned" if waiting or not request.planned_for else "its pods are there")
         return

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.actions import Action, Hold, PatchObject, RecordEvent, held_and_told
+from growth.api.actions import Action, Hold, PatchObject, RecordEvent, held_and_reported
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.node_pool import (
@@ -189,8 +189,8 @@ class _Pass:
     def _tell(self, pool: NodePool, found: list[PoolProblem]) -> None:
         subject = reference_to(NODE_POOLS, pool.metadata)
         for problem in found:
-            hold, event = held_and_told(subject, reason=problem.reason, why=problem.why, action=_ACTION)
-            self._said += [hold, event] if problem.stops_buying else [event]
+            hold, event = held_and_reported(subject, reason=problem.reason, why=problem.why, action=_ACTION)
+            self._said += [hold, event] if problem.stops_launches else [event]
 
     def _tell_of_offerings(self, pool: NodePool, entries: tuple[OfferingStatus, ...]) -> None:
         """What cannot be had, or is not what was promised: a quota, a token or a type that a person should look at."""
@@ -331,7 +331,7 @@ class _Pass:
                 continue
             why = f"it bears the label {POOL}={pool}, but no provider has such a machine for us: it is left alone"
             subject = reference_to(NODES, node.metadata)
-            self._said += held_and_told(subject, reason="NotOurs", why=why, action=_ACTION)
+            self._said += held_and_reported(subject, reason="NotOurs", why=why, action=_ACTION)
 
 
 def _has_told_since(cloud: ProviderState, since: datetime) -> bool:

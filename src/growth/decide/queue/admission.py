@@ -181,7 +181,7 @@ class _Round:
     def _settle(self) -> None:
         """Note the trees in which nobody was served. Whatever changes there from now on stirs them (``Desk.stir``), but
         for pods that are awaited, and room on nodes: where these decide, no tree is ever left out."""
-        if self._context.premises.closed or self._context.terms.blocks_admission or self._index.refusals.by_key:
+        if self._context.config.closed or self._context.terms.blocks_admission or self._index.refusals.by_key:
             self._index.settled.clear()
         else:
             self._index.settled |= {self._root(name) for name in self._walks} - self._changes.keys()
@@ -231,7 +231,7 @@ class _Round:
         tried = (
             tried if (refused := self._index.refusals.of(workload)) <= tried.refused else tried.with_refused(refused)
         )
-        closed, lack = self._context.premises.closed, self._room.lack
+        closed, lack = self._context.config.closed, self._room.lack
 
         def look(promised: Sequence[str] = ()) -> Assignment | AssignmentRefusal:
             return assign(
@@ -276,15 +276,15 @@ class _Round:
         return QuotaRequest(key, workload.priority, since, usage, *past)
 
     def _victims(
-        self, queue: ClusterQueue, member: QuotaNode, wish: QuotaRequest, short: frozenset[Slot]
+        self, queue: ClusterQueue, member: QuotaNode, request: QuotaRequest, short: frozenset[Slot]
     ) -> list[Victim]:
         """Who has to go for it. That is asked for a price and, if nothing was given meanwhile, of the same thing again
         when it is paid."""
-        asked, stamp = (wish.key, short, frozenset(wish.usage.items())), self._stamp(member.name)
+        asked, stamp = (request.key, short, frozenset(request.usage.items())), self._stamp(member.name)
         known = self._terminating.get(asked)
         if known is None or known[0] != stamp:
             tree = PreemptionTree(self._context.members, self._context.holders)
-            known = self._terminating[asked] = (stamp, victims(tree, member, queue.spec.preemption, wish, short))
+            known = self._terminating[asked] = (stamp, victims(tree, member, queue.spec.preemption, request, short))
         return known[1]
 
     def _serve(self, head: _Head, queue: ClusterQueue) -> bool:
@@ -303,8 +303,8 @@ class _Round:
             admission = admission_of(name, found)
             self._give(head.key, admission, name, shut_in(self._context, admission, head.tried.refused))
             return True
-        member, wish = self._context.members[name], self._wish(head.key, found.usage)
-        terminating = self._victims(queue, member, wish, found.short)
+        member, request = self._context.members[name], self._wish(head.key, found.usage)
+        terminating = self._victims(queue, member, request, found.short)
         if not terminating:
             return self._refuse(head, name, "WaitingForQuota", found.why)
         for victim in terminating:

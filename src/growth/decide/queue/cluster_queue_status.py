@@ -159,11 +159,13 @@ def standings_of(
     return strangers | {name: standing_of(queue, flavors, cohorts, unread) for name, queue in queues.items()}
 
 
-def standing_of_door(door: LocalQueue, queues: Mapping[str, ClusterQueueCheck]) -> ClusterQueueCheck:
+def standing_of_door(local_queue: LocalQueue, queues: Mapping[str, ClusterQueueCheck]) -> ClusterQueueCheck:
     """How a LocalQueue stands; ``queues`` are the ClusterQueues."""
-    if door.spec.stop_policy != "None":
-        return ClusterQueueCheck(is_active=False, reason="Stopped", why=f"its stopPolicy is {door.spec.stop_policy}")
-    name = door.spec.cluster_queue
+    if local_queue.spec.stop_policy != "None":
+        return ClusterQueueCheck(
+            is_active=False, reason="Stopped", why=f"its stopPolicy is {local_queue.spec.stop_policy}"
+        )
+    name = local_queue.spec.cluster_queue
     behind = queues.get(name)
     if behind is None:
         why = f"there is no ClusterQueue {name!r}: create it, or name another one in a new LocalQueue"

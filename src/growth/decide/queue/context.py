@@ -66,14 +66,14 @@ class QueueContext:
         self.snapshot, self.state, self.settings = snapshot, state, settings
         self.now: datetime = snapshot.now
         self.terms: QueuePolicy = terms_of(settings.queue)
-        self.premises = premises_in(snapshot, settings, index.premises if index is not None else None)
-        if index is None or index.is_in_use or not self.premises.are_like(index.premises):
+        self.config = premises_in(snapshot, settings, index.config if index is not None else None)
+        if index is None or index.is_in_use or not self.config.are_like(index.config):
             absent = index.absent if index is not None else {}
-            index = QueueIndex(self.premises, members_of(snapshot))
+            index = QueueIndex(self.config, members_of(snapshot))
             index.absent = absent
-        index.premises, index.is_in_use = self.premises, True
+        index.config, index.is_in_use = self.config, True
         self.carry: QueueIndex = index
-        self.flavors = self.premises.flavors
+        self.flavors = self.config.flavors
         self.queues: dict[str, ClusterQueue] = {
             one.metadata.name: one for one in snapshot.table(CLUSTER_QUEUES).values()
         }
@@ -122,7 +122,7 @@ class QueueContext:
         index, there = self.carry, self.snapshot.table(WORKLOADS)
         others = index.jobs.call(self.snapshot.table(QUEUED_JOBS)) | index.pods.call(self.snapshot.table(QUEUED_PODS))
         changed: set[Key] = set()
-        for key in index.heard.news(there, index.seats):
+        for key in index.observed.news(there, index.seats):
             known, now = index.seats.get(key), there.get(key)
             if now is None and known is not None:
                 owner = known.workload.metadata.controller
@@ -223,7 +223,7 @@ class QueueContext:
         key = self.carry.by_owner.get(uid)
         return self.drafts[key].workload if key is not None and key in self.carry.seats else None
 
-    def door_of(self, workload: Workload) -> LocalQueue | None:
+    def local_queue_of(self, workload: Workload) -> LocalQueue | None:
         """The LocalQueue in which it waits, if there is one of that name."""
         return self.clients.get((workload.metadata.namespace, workload.spec.queue_name))
 
@@ -232,8 +232,8 @@ class QueueContext:
         admission = workload.status.admission
         if admission is not None:
             return self.queues.get(admission.cluster_queue)
-        door = self.door_of(workload)
-        return self.queues.get(door.spec.cluster_queue) if door is not None else None
+        local_queue = self.local_queue_of(workload)
+        return self.queues.get(local_queue.spec.cluster_queue) if local_queue is not None else None
 
     def job_of(self, workload: Workload) -> QueuedJob | None:
         """The Job that it stands for; or the plain pod, which counts as a job of one pod."""
@@ -264,7 +264,7 @@ class QueueContext:
     def standings(self) -> Mapping[str, ClusterQueueCheck]:
         """Which ClusterQueues are at work, by name; also those that cannot be read."""
         if not self.carry.odd:
-            return self.premises.standings
+            return self.config.standings
         return standings_in(self.snapshot, dict(self.carry.odd.values()))
 
     @cached_property

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.actions import Action, Hold, held_and_told
+from growth.api.actions import Action, Hold, held_and_reported
 from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.settings.model import Settings
 from growth.decide.contract import DeciderState, Decision
@@ -26,7 +26,7 @@ from growth.decide.queue.kueue_coexistence import ALIVE, let_go, live_kueue, tol
 from growth.decide.queue.orphaned_workloads import note_absence
 from growth.decide.queue.plain_pods import follow_pods
 from growth.decide.queue.queue_entry import line_up
-from growth.decide.queue.queue_status import QueueReports, tell
+from growth.decide.queue.queue_status import QueueReports, report
 from growth.decide.queue.retained_nodes import note_awaited
 from growth.decide.queue.status_write_budget import StatusWriteBudget, rest
 from growth.decide.queue.unreadable_objects import holds_quota_of, told_of_unread, told_of_unreadable
@@ -44,7 +44,7 @@ class QueueCarry(msgspec.Struct, frozen=True):
     """What was decided and is not seen yet, what there is to show, and what need not be worked out again."""
 
     assumed: AssumedAdmission = AssumedAdmission()
-    told: Mapping[Key, int] = {}
+    reported: Mapping[Key, int] = {}
     """Of which version of a workload something was told just now."""
     news: WorkloadEvents = WorkloadEvents()
     queues: QueueReports = QueueReports()
@@ -64,7 +64,7 @@ def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decis
         return Decision(tuple(told_of_unread(snapshot)), snapshot.now + _LOOK_AGAIN, _kept(state))
     neighbour = live_kueue(snapshot, state)
     if neighbour is not None:
-        said = held_and_told(neighbour.subject, reason=ALIVE, why=neighbour.why, action="Queueing")
+        said = held_and_reported(neighbour.subject, reason=ALIVE, why=neighbour.why, action="Queueing")
         return Decision(said, neighbour.until, _kept(state))
     decision = decide_workloads(snapshot, state, settings)
     carry = decision.previous if isinstance(decision.previous, QueueCarry) else QueueCarry()
@@ -92,9 +92,9 @@ def decide_workloads(snapshot: Snapshot, state: DeciderState, settings: Settings
             follow(context, draft)
         line_up(context, key)
     assumed = admit(context, carry.assumed)
-    news, told = tell_news(context, carry.told)
+    news, reported = tell_news(context, carry.reported)
     rest(context, remarks)
-    queues = tell(context, carry.queues)
+    queues = report(context, carry.queues)
     note_awaited(snapshot, context.carry.kept.values())
     announce(context)
     context.end()
@@ -102,11 +102,11 @@ def decide_workloads(snapshot: Snapshot, state: DeciderState, settings: Settings
     instants = (*context.instants, context.carry.next_deadline, remarks_at, queues.again_at)
     wake_at = min((when for when in instants if when is not None and when > context.now), default=None)
     return Decision(
-        tuple(context.said), wake_at, QueueCarry(assumed, told, news, queues, remarks.closed(), context.carry)
+        tuple(context.said), wake_at, QueueCarry(assumed, reported, news, queues, remarks.closed(), context.carry)
     )
 
 
 def _kept(state: DeciderState) -> QueueCarry:
     """What is not forgotten while nothing is decided: what was given may not be seen yet."""
     before = state.carry if isinstance(state.carry, QueueCarry) else QueueCarry()
-    return QueueCarry(before.assumed, before.told)
+    return QueueCarry(before.assumed, before.reported)

@@ -246,12 +246,12 @@ class _Search(msgspec.Struct, frozen=True):
 
     def best(self, misfits: Mapping[str, AssignmentRefusal | None]) -> _Offer | AssignmentRefusal:
         """The best offer; ``misfits`` says of each flavor that there is why these pods may not go to its nodes."""
-        fungibility, refusals, told = self.queue.spec.flavor_fungibility, list[AssignmentRefusal](), list[str]()
+        fungibility, refusals, reported = self.queue.spec.flavor_fungibility, list[AssignmentRefusal](), list[str]()
         best: _Offer | None = None
         for quotas in self.tried.ordered(self.group.flavors):
             missing = AssignmentRefusal("Misconfigured", f"flavor {quotas.name} does not exist", is_final=True)
             found = misfits.get(quotas.name, missing) or self._offer(quotas.name)
-            told.append(found.why)
+            reported.append(found.why)
             if isinstance(found, AssignmentRefusal):
                 refusals.append(found)
                 continue
@@ -261,7 +261,7 @@ class _Search(msgspec.Struct, frozen=True):
                 break
         if best is None:
             return self._refusal(refusals)
-        why = f"{self.needs.name}: {'; '.join(filter(None, told))}" if best.short else ""
+        why = f"{self.needs.name}: {'; '.join(filter(None, reported))}" if best.short else ""
         return msgspec.structs.replace(best, why=why)
 
     def _offer(self, flavor: str) -> _Offer | AssignmentRefusal:
@@ -293,8 +293,8 @@ class _Search(msgspec.Struct, frozen=True):
     def _refusal(self, refusals: Sequence[AssignmentRefusal]) -> AssignmentRefusal:
         waiting = [one for one in refusals if not one.is_final]
         # Whoever waits for quota of one flavor may hold up a queue, whether or not another one has a place for it.
-        told = [one for one in waiting if one.reason != NO_PLACEMENT] or waiting or refusals
-        reason = told[0].reason if told else "NoMatchingFlavor"
+        reported = [one for one in waiting if one.reason != NO_PLACEMENT] or waiting or refusals
+        reason = reported[0].reason if reported else "NoMatchingFlavor"
         why = "; ".join(one.why for one in refusals) or "the queue has no flavors"
         return AssignmentRefusal(reason, f"{self.needs.name}: {why}", is_final=not waiting)
 
@@ -365,8 +365,8 @@ def _closed(
         return AssignmentRefusal(
             OUT_OF_STOCK, ", and ".join(filter(None, (f"flavor {shut[0]}: {closed[shut[0]]}", why)))
         )
-    told = f"flavor {', '.join(flavors)}: machines for all of its pods cannot be launched now"
-    return AssignmentRefusal(NO_PLACEMENT, ", and ".join(filter(None, (told, why))))
+    reported = f"flavor {', '.join(flavors)}: machines for all of its pods cannot be launched now"
+    return AssignmentRefusal(NO_PLACEMENT, ", and ".join(filter(None, (reported, why))))
 
 
 def _meets(labels: Mapping[str, str], term: NodeSelectorTerm) -> bool:

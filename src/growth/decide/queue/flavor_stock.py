@@ -26,7 +26,7 @@ from growth.api.offering import POOL, Offering
 from growth.api.queue.quotas import ResourceFlavor
 from growth.decide.capacity.availability import Availability
 from growth.decide.capacity.offering_catalog import OfferingCatalog, OfferingInCatalog
-from growth.decide.capacity.pool_usage import may_buy
+from growth.decide.capacity.pool_usage import may_launch
 from growth.decide.capacity.retry_fingerprint import is_limited
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.fit.template_node import node_from
@@ -37,13 +37,13 @@ def out_of_stock(
     flavors: Iterable[ResourceFlavor], pools: Iterable[NodePool], catalog: OfferingCatalog, now: datetime
 ) -> dict[str, str]:
     """The flavors that are closed, each with a sentence."""
-    if all(_is_to_be_had(one) for one in catalog.sold.values()) and not catalog.closed:
+    if all(_is_to_be_had(one) for one in catalog.offered.values()) and not catalog.closed:
         return {}
     kinds = [
         (node_from("", pool, one.offering).metadata.labels, *_as_launched(pool, one, catalog, now))
         for pool in pools
-        for one in catalog.sold.values()
-        if may_buy(pool, one.offering)
+        for one in catalog.offered.values()
+        if may_launch(pool, one.offering)
     ]
     closed: dict[str, str] = {}
     for flavor in flavors:
@@ -53,22 +53,22 @@ def out_of_stock(
     return closed
 
 
-def _is_to_be_had(sold: OfferingInCatalog) -> bool:
+def _is_to_be_had(offered: OfferingInCatalog) -> bool:
     """Whether its provider may have some. What is bought just now does not count: an offering that is tried with one
     machine would be closed as long as that is asked for, and whoever it is for would be sent away."""
-    return sold.access is not Availability.CLOSED and sold.is_listed
+    return offered.access is not Availability.CLOSED and offered.is_listed
 
 
 def _as_launched(
-    pool: NodePool, sold: OfferingInCatalog, catalog: OfferingCatalog, now: datetime
+    pool: NodePool, offered: OfferingInCatalog, catalog: OfferingCatalog, now: datetime
 ) -> tuple[OfferingInCatalog, bool]:
     """The offering, with why its machines fail in this pool, and whether one may be launched.
 
     A type whose machines failed is open again when its wait is over: without jobs nothing would ever test it.
     """
-    why = catalog.why_suspect(pool.metadata.name, sold.offering, now)
-    may_be = _is_to_be_had(sold) and not why and (pool.metadata.name, sold.offering.id) not in catalog.mistaken
-    return (msgspec.structs.replace(sold, why=why) if why else sold), may_be
+    why = catalog.why_suspect(pool.metadata.name, offered.offering, now)
+    may_be = _is_to_be_had(offered) and not why and (pool.metadata.name, offered.offering.id) not in catalog.mistaken
+    return (msgspec.structs.replace(offered, why=why) if why else offered), may_be
 
 
 def _bears(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
@@ -142,7 +142,7 @@ def backing_in(snapshot: Snapshot, flavors: Mapping[str, ResourceFlavor], before
         (node_from("", pool, one).metadata.labels.items(), (pool.metadata.name, one.id))
         for pool in pools
         for one in offerings
-        if may_buy(pool, one)
+        if may_launch(pool, one)
     ]
     pairs = {
         name: tuple(pair for labels, pair in kinds if flavor.spec.node_labels.items() <= labels)
@@ -156,21 +156,21 @@ def supply_of(
 ) -> FlavorSupply | None:
     """What could be launched for a flavor; None if nobody can tell, or others see to its nodes."""
     behind = backing.pairs.get(flavor, ())
-    sold = [(pool, catalog.sold[offering]) for pool, offering in behind if offering in catalog.sold]
-    if not sold:
+    offered = [(pool, catalog.offered[offering]) for pool, offering in behind if offering in catalog.offered]
+    if not offered:
         return None
-    names = {pool for pool, _ in sold}
+    names = {pool for pool, _ in offered}
     pools = [pool for _, pool in sorted(snapshot.table(NODE_POOLS).items()) if pool.metadata.name in names]
     stocks = {
         one.offering.id: one.offering.stock
-        for pool, one in sold
+        for pool, one in offered
         if one.access is not Availability.CLOSED and (pool, one.offering.id) not in catalog.closed
     }
     known = [stock for stock in stocks.values() if stock is not None]
     machines = sum(known) if len(known) == len(stocks) else None
     limited = {pool.metadata.name for pool in pools if is_limited(pool)}
     return FlavorSupply(
-        _facts(pools, {one.offering.id: one.offering for _, one in sold}), machines, _held(limited, snapshot)
+        _facts(pools, {one.offering.id: one.offering for _, one in offered}), machines, _held(limited, snapshot)
     )
 
 

@@ -65,7 +65,7 @@ class TableVersion:
     def news(self, table: Table[ObjectT], known: Iterable[Key]) -> set[Key]:
         """Of whom something was heard since: everybody, known or there, if nobody can tell."""
         recent = table.since(self._changes) if self._table == table.number else None
-        self._table, self._changes = table.number, table.heard
+        self._table, self._changes = table.number, table.observed
         return {*known, *table} if recent is None else recent
 
 
@@ -89,10 +89,10 @@ class WorkloadEntry(msgspec.Struct):
 class QueueIndex:
     """All of it. ``members`` are the queues with what was seen to be used of them."""
 
-    def __init__(self, premises: QueueConfig, members: dict[str, QuotaNode]) -> None:
-        self.premises = premises
+    def __init__(self, config: QueueConfig, members: dict[str, QuotaNode]) -> None:
+        self.config = config
         self.members = members
-        self.heard = TableVersion()
+        self.observed = TableVersion()
         """Of workloads."""
         self.seats: dict[Key, WorkloadEntry] = {}
         self.jobs = ObjectsByUid[QueuedJob]()
@@ -119,7 +119,7 @@ class QueueIndex:
         self.clients: dict[Key, UsageTally] = {}
         self.changed: set[Key] = set()
         """Queues whose figures have changed since they were told: LocalQueues, and ClusterQueues as of no namespace."""
-        self.is_told = False
+        self.is_reported = False
         """Whether all figures were compared with what queues say of themselves."""
         self.unsaid: dict[Key, None] = {}
         """Of whom something is to be told that is not paid for yet (``courtesy``), in the order in which they wait."""
@@ -222,9 +222,9 @@ class QueueIndex:
         for one, sign in ((seat.share, -1), (share, 1)):
             if one.queue:
                 self.tallies.setdefault(one.queue, UsageTally()).add(one, sign)
-            if one.door != ("", ""):
-                self.clients.setdefault(one.door, UsageTally()).add(one, sign)
-            self.changed |= {("", one.queue), one.door}
+            if one.local_queue != ("", ""):
+                self.clients.setdefault(one.local_queue, UsageTally()).add(one, sign)
+            self.changed |= {("", one.queue), one.local_queue}
         seat.share = share
 
     def _hold(self, seat: WorkloadEntry, holder: QuotaHolder | None) -> None:

@@ -33,7 +33,7 @@ from typing import Any
 
 import msgspec
 
-from growth.api.actions import Action, Hold, Outcome, PatchObject, Result, held_and_told
+from growth.api.actions import Action, Hold, Outcome, PatchObject, Result, held_and_reported
 from growth.api.core import ObjectReference
 from growth.api.kinds import PODS, Kind
 from growth.api.meta import ObjectMeta
@@ -162,11 +162,11 @@ def told_of_leftovers(snapshot: Snapshot, state: DeciderState) -> list[Action | 
                 "Kueue is gone, and its webhooks refuse what it would be asked about: jobs, pods and queues cannot be "
                 f"written. Remove them: kubectl delete {kind.plural} {one.metadata.name}"
             )
-            said += held_and_told(reference_to(kind, one.metadata), reason=LEFT_OVER, why=why, action="Queueing")
+            said += held_and_reported(reference_to(kind, one.metadata), reason=LEFT_OVER, why=why, action="Queueing")
     for outcome in state.outcomes.values():
         why = advice(outcome.message) if _is_problem(outcome) else ""
         if why:
-            said += held_and_told(outcome.action.subject, reason=LEFT_OVER, why=why, action="Queueing")
+            said += held_and_reported(outcome.action.subject, reason=LEFT_OVER, why=why, action="Queueing")
     return said
 
 

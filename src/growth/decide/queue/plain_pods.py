@@ -29,7 +29,7 @@ from growth.decide.queue.context import QueueContext
 from growth.decide.queue.job_spec import changed_priority, changed_spec
 from growth.decide.queue.pod_placement import is_lost, placed
 from growth.decide.queue.pod_sets import Json
-from growth.decide.queue.workload_creation import as_seen, attempt, looked_at, make, tell, update
+from growth.decide.queue.workload_creation import as_seen, attempt, looked_at, make, report, update
 
 _CLUSTERS_OWN: Final = "kube-system"
 
@@ -41,7 +41,7 @@ def follow_pods(context: QueueContext) -> None:
         if job.ended is not None or pod.metadata.deletion_timestamp is not None or _is_for_others(context, pod):
             continue
         if why := _refusal(pod):
-            tell(context, QUEUED_PODS, pod.metadata, *why)
+            report(context, QUEUED_PODS, pod.metadata, *why)
             continue
         workload = context.workload_of(pod.metadata.uid)
         attempt(context, QUEUED_PODS, job, partial(_follow, context, pod, workload))

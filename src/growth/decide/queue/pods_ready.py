@@ -20,7 +20,7 @@ from growth.api.queue.workload import (
 )
 from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failure_notes import flavors_of, note_failures
-from growth.decide.queue.provisioning_deadline import LaunchingNode, extended, told
+from growth.decide.queue.provisioning_deadline import LaunchingNode, extended, reported
 from growth.decide.queue.requeue import ReadinessDeadline, later, next_state, term_of
 from growth.decide.queue.retained_nodes import MACHINES
 from growth.decide.queue.unready_reasons import complaint, diagnosis
@@ -89,7 +89,7 @@ class _Waiting:
 
     @property
     def machine_words(self) -> str:
-        return told(self.machines)
+        return reported(self.machines)
 
     @property
     def others(self) -> list[Pod]:
@@ -128,7 +128,7 @@ def _follow_deadline(
         return
     # It is put back once this is seen: then its pods go, and nobody knows any more what they waited for.
     failed = flavors_of(draft.workload) if waits.is_unplaced else ()
-    is_noting = note_failures(draft, failed, context.premises.closed, is_recovery=waits.term.is_recovery)
+    is_noting = note_failures(draft, failed, context.config.closed, is_recovery=waits.term.is_recovery)
     if draft.workload.metadata.annotations.get(MACHINES, "") != waits.kept:
         draft.annotate(MACHINES, waits.kept)
         return

@@ -97,16 +97,16 @@ class PreemptionTree(msgspec.Struct, frozen=True):
 
 
 def victims(
-    tree: PreemptionTree, member: QuotaNode, policy: Preemption, wish: QuotaRequest, short: frozenset[Slot]
+    tree: PreemptionTree, member: QuotaNode, policy: Preemption, request: QuotaRequest, short: frozenset[Slot]
 ) -> list[Victim]:
     """Who has to go so that this wish fits into this queue; empty if nobody's going would do."""
-    candidates = sorted(_candidates(tree, member, policy, wish, short), key=_order)
+    candidates = sorted(_candidates(tree, member, policy, request, short), key=_order)
     for may_borrow in _attempts(candidates, member, policy, short):
         able = candidates
-        found = _enough(able, member, wish, short, may_borrow=may_borrow)
+        found = _enough(able, member, request, short, may_borrow=may_borrow)
         while may_borrow and (needed := _would_return(found)):
             able = [one for one in able if one not in needed]
-            found = _enough(able, member, wish, short, may_borrow=may_borrow)
+            found = _enough(able, member, request, short, may_borrow=may_borrow)
         if found:
             return [Victim(one.holder, _REASONS[one.claim]) for one in found]
     return []
@@ -125,22 +125,24 @@ def height_without(
 
 
 def _candidates(
-    tree: PreemptionTree, member: QuotaNode, policy: Preemption, wish: QuotaRequest, short: frozenset[Slot]
+    tree: PreemptionTree, member: QuotaNode, policy: Preemption, request: QuotaRequest, short: frozenset[Slot]
 ) -> Iterator[_Candidate]:
     for holder in tree.holders.get(member.name, {}).values():
-        is_terminating = wish.is_promised and holder.is_evicted
-        if _uses(holder, short) and (is_terminating or _may_go_in_queue(holder, wish, policy)):
+        is_terminating = request.is_promised and holder.is_evicted
+        if _uses(holder, short) and (is_terminating or _may_go_in_queue(holder, request, policy)):
             yield _Candidate(holder, member, _Claim.OWN_QUEUE, None, is_terminating)
-    if policy.reclaim_within_cohort == "Never" and not wish.is_promised:
+    if policy.reclaim_within_cohort == "Never" and not request.is_promised:
         return
-    has_right, left, below = member.holds_as_its_own(wish.usage), member.beyond_local(wish.usage), member
+    has_right, left, below = member.holds_as_its_own(request.usage), member.beyond_local(request.usage), member
     for shared in member.path[1:]:
-        for other, is_over in _others(shared, below, short, with_all=wish.is_promised):
+        for other, is_over in _others(shared, below, short, with_all=request.is_promised):
             is_queue = tree.members.get(other.name) is other
             for holder in tree.holders.get(other.name, {}).values() if is_queue else ():
-                is_terminating = wish.is_promised and holder.is_evicted
-                if _uses(holder, short) and (is_terminating or (is_over and _may_be_reclaimed(holder, wish, policy))):
-                    claim = _claim(holder, wish, policy, has_right=has_right)
+                is_terminating = request.is_promised and holder.is_evicted
+                if _uses(holder, short) and (
+                    is_terminating or (is_over and _may_be_reclaimed(holder, request, policy))
+                ):
+                    claim = _claim(holder, request, policy, has_right=has_right)
                     yield _Candidate(holder, other, claim, shared, is_terminating)
         # Who has a right to something below has it above, too.
         has_right = has_right or shared.holds_as_its_own(left)
@@ -165,24 +167,24 @@ def _uses(holder: QuotaHolder, short: frozenset[Slot]) -> bool:
     return any(holder.usage.get(slot, 0) > 0 for slot in short)
 
 
-def _may_go_in_queue(holder: QuotaHolder, wish: QuotaRequest, policy: Preemption) -> bool:
-    if holder.priority < wish.priority:
+def _may_go_in_queue(holder: QuotaHolder, request: QuotaRequest, policy: Preemption) -> bool:
+    if holder.priority < request.priority:
         return policy.within_cluster_queue != "Never"
-    is_newer = holder.priority == wish.priority and holder.queued_since > wish.queued_since
+    is_newer = holder.priority == request.priority and holder.queued_since > request.queued_since
     return is_newer and policy.within_cluster_queue == "LowerOrNewerEqualPriority"
 
 
-def _may_be_reclaimed(holder: QuotaHolder, wish: QuotaRequest, policy: Preemption) -> bool:
+def _may_be_reclaimed(holder: QuotaHolder, request: QuotaRequest, policy: Preemption) -> bool:
     if policy.reclaim_within_cohort == "Never":
         return False
-    return policy.reclaim_within_cohort == "Any" or holder.priority < wish.priority
+    return policy.reclaim_within_cohort == "Any" or holder.priority < request.priority
 
 
-def _claim(holder: QuotaHolder, wish: QuotaRequest, policy: Preemption, *, has_right: bool) -> _Claim:
+def _claim(holder: QuotaHolder, request: QuotaRequest, policy: Preemption, *, has_right: bool) -> _Claim:
     if has_right:
         return _Claim.RIGHT
     borrowing = policy.borrow_within_cohort
-    if wish.was_sent_back or borrowing is None or borrowing.policy == "Never" or holder.priority >= wish.priority:
+    if request.was_sent_back or borrowing is None or borrowing.policy == "Never" or holder.priority >= request.priority:
         return _Claim.NOT_BORROWING
     limit = borrowing.max_priority_threshold
     return _Claim.BORROWING if limit is None or holder.priority <= limit else _Claim.NOT_BORROWING
@@ -210,7 +212,12 @@ def _attempts(
 
 
 def _enough(
-    candidates: Sequence[_Candidate], member: QuotaNode, wish: QuotaRequest, short: frozenset[Slot], *, may_borrow: bool
+    candidates: Sequence[_Candidate],
+    member: QuotaNode,
+    request: QuotaRequest,
+    short: frozenset[Slot],
+    *,
+    may_borrow: bool,
 ) -> list[_Candidate]:
     gone: list[_Candidate] = []
     try:
@@ -219,8 +226,8 @@ def _enough(
                 continue
             _take(candidate, -1)
             gone.append(candidate)
-            if _fits(member, wish, may_borrow=may_borrow):
-                gone = _without_needless(gone, lambda: _fits(member, wish, may_borrow=may_borrow))
+            if _fits(member, request, may_borrow=may_borrow):
+                gone = _without_needless(gone, lambda: _fits(member, request, may_borrow=may_borrow))
                 return gone
         return []
     finally:
@@ -263,10 +270,10 @@ def _has_right(candidate: _Candidate) -> bool:
     return False
 
 
-def _fits(member: QuotaNode, wish: QuotaRequest, *, may_borrow: bool) -> bool:
+def _fits(member: QuotaNode, request: QuotaRequest, *, may_borrow: bool) -> bool:
     return all(
         amount <= member.available(slot) and (may_borrow or member.holds_as_its_own({slot: amount}))
-        for slot, amount in wish.usage.items()
+        for slot, amount in request.usage.items()
     )
 
 

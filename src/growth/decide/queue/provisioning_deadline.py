@@ -126,7 +126,7 @@ def extended(
     return min(max(term.ends_at, until), longest)
 
 
-def told(machines: Iterable[LaunchingNode | None]) -> str:
+def reported(machines: Iterable[LaunchingNode | None]) -> str:
     """How many machines are awaited, and until when; empty if none is."""
     coming = {one.name: one.until for one in machines if one is not None and not one.is_there}
     if not coming:

@@ -78,7 +78,7 @@ _KINDS: Final[tuple[Kind[Any], ...]] = (
 class QueueConfig(msgspec.Struct, frozen=True):
     """All of it, comparable."""
 
-    heard: tuple[tuple[int, int], ...]
+    observed: tuple[tuple[int, int], ...]
     """How much was heard of each kind when this was worked out: as long as that is the same, so is the rest."""
     settings: Settings
     flavors: dict[str, ResourceFlavor]
@@ -96,8 +96,8 @@ class QueueConfig(msgspec.Struct, frozen=True):
 def premises_in(snapshot: Snapshot, settings: Settings, before: QueueConfig | None) -> QueueConfig:
     """What holds now; the very same as ``before`` if nothing was heard that could change it."""
     tables: list[Table[Any]] = [snapshot.tables[kind] for kind in _KINDS]
-    heard = tuple((table.number, table.heard) for table in tables)
-    is_same = before is not None and before.heard == heard and before.settings is settings
+    observed = tuple((table.number, table.observed) for table in tables)
+    is_same = before is not None and before.observed == observed and before.settings is settings
     closed = _closed(snapshot, settings)
     if before is not None and is_same and before.closed == closed and not snapshot.unreadable:
         return before
@@ -105,7 +105,7 @@ def premises_in(snapshot: Snapshot, settings: Settings, before: QueueConfig | No
     specs: dict[object, object] = {
         (kind.plural, key): _spec(one) for kind, table in zip(_KINDS, tables, strict=True) for key, one in table.items()
     }
-    return QueueConfig(heard, settings, flavors, specs, standings_in(snapshot), closed)
+    return QueueConfig(observed, settings, flavors, specs, standings_in(snapshot), closed)
 
 
 def _closed(snapshot: Snapshot, settings: Settings) -> dict[str, str]:

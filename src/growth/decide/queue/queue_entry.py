@@ -54,26 +54,26 @@ def _shape(context: QueueContext, workload: Workload) -> object:
     # Who waits for others to go may stand before somebody older, who has a right to more. Who was sent back has a right
     # to less than somebody behind it who was not.
     past = waits_for_preempted(workload), promised_to(workload), was_sent_back(workload)
-    wish = workload.status.reclaimable_pods, workload.priority, past
-    return workload.metadata.namespace, sets, wish, tried
+    request = workload.status.reclaimable_pods, workload.priority, past
+    return workload.metadata.namespace, sets, request, tried
 
 
 def _queue(context: QueueContext, draft: WorkloadDraft) -> ClusterQueue | None:
     """The queue in which it can wait; if there is none, that is said on it."""
     workload = draft.workload
-    door = context.door_of(workload)
-    if door is None:
+    local_queue = context.local_queue_of(workload)
+    if local_queue is None:
         where = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
         wait(draft, "Misconfigured", f"there is no LocalQueue {where}: create it, or name another one")
         return None
-    standing = standing_of_door(door, context.standings)
+    standing = standing_of_door(local_queue, context.standings)
     if not standing.is_active:
-        behind = context.standings.get(door.spec.cluster_queue)
+        behind = context.standings.get(local_queue.spec.cluster_queue)
         is_stopped = "Stopped" in (standing.reason, behind.reason if behind is not None else "")
         word = "Suspended" if is_stopped else "Misconfigured"
-        wait(draft, word, f"LocalQueue {door.metadata.name} is not at work: {standing.why}")
+        wait(draft, word, f"LocalQueue {local_queue.metadata.name} is not at work: {standing.why}")
         return None
-    queue = context.queues[door.spec.cluster_queue]
+    queue = context.queues[local_queue.spec.cluster_queue]
     if not context.is_welcome(workload, queue):
         why = f"ClusterQueue {queue.metadata.name} is not for namespace {workload.metadata.namespace}"
         wait(draft, "Misconfigured", f"{why} (namespaceSelector)")

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from growth.api.actions import PatchObject, held_and_told
+from growth.api.actions import PatchObject, held_and_reported
 from growth.api.kinds import Kind
 from growth.api.queue.cluster_queues import (
     ACTIVE,
@@ -40,34 +40,34 @@ class QueueReports(msgspec.Struct, frozen=True):
     figures: Mapping[str, QueueFigures] = {}
     seen: Mapping[Key, object] = {}
     """Queues as they were seen when there was nothing to write on them."""
-    purse: StatusWriteBudget = StatusWriteBudget(per_second=20, most=100, left=100)
+    budget: StatusWriteBudget = StatusWriteBudget(per_second=20, most=100, left=100)
     again_at: datetime | None = None
     standings: Mapping[str, ClusterQueueCheck] = {}
 
 
-def tell(context: QueueContext, before: QueueReports) -> QueueReports:
+def report(context: QueueContext, before: QueueReports) -> QueueReports:
     """Write on each queue what has changed about it."""
-    spending, changed = before.purse.opened(context.now), context.carry.changed
+    spending, changed = before.budget.opened(context.now), context.carry.changed
     # Both are worked out anew, with all else, when a flavor closes or opens.
-    is_as_it_was = context.carry.is_told and before.standings == context.standings
+    is_as_it_was = context.carry.is_reported and before.standings == context.standings
     known_queues: Mapping[Key, object] = before.seen if is_as_it_was else {}
     figures, seen = dict[str, QueueFigures](), dict[Key, object]()
-    context.carry.changed, context.carry.is_told = set(), True
+    context.carry.changed, context.carry.is_reported = set(), True
     for name, queue in sorted(context.queues.items()):
         key, known = ("", name), before.figures.get(name)
         if why := _shortage(context, queue):
             subject = reference_to(CLUSTER_QUEUES, queue.metadata)
-            context.said += held_and_told(subject, reason=OUT_OF_STOCK, why=why, action="Queueing")
+            context.said += held_and_reported(subject, reason=OUT_OF_STOCK, why=why, action="Queueing")
         if known is not None and known_queues.get(key) is queue and key not in changed:
             figures[name], seen[key] = known, queue
             continue
         figures[name] = _figures(context, queue)
         if _write(context, CLUSTER_QUEUES, queue, _queue_status(context, queue), spending):
             seen[key] = queue
-    for key, door in sorted(context.clients.items()):
-        is_told = known_queues.get(key) is door and key not in changed
-        if is_told or _write(context, LOCAL_QUEUES, door, _door_status(context, key, door), spending):
-            seen[key] = door
+    for key, local_queue in sorted(context.clients.items()):
+        is_reported = known_queues.get(key) is local_queue and key not in changed
+        if is_reported or _write(context, LOCAL_QUEUES, local_queue, _door_status(context, key, local_queue), spending):
+            seen[key] = local_queue
     return QueueReports(figures, seen, spending.closed(), spending.again_at, context.standings)
 
 
@@ -110,7 +110,7 @@ def _borrowed(member: QuotaNode, used: Mapping[Slot, int]) -> dict[Slot, int]:
     return {slot: max(0, amount - member.nominal(slot)) for slot, amount in used.items()}
 
 
-def _door_status(context: QueueContext, key: Key, door: LocalQueue) -> LocalQueueStatus:
+def _door_status(context: QueueContext, key: Key, local_queue: LocalQueue) -> LocalQueueStatus:
     tally = context.carry.clients.get(key, UsageTally())
     return LocalQueueStatus(
         _usage(sorted(tally.reserved), tally.reserved, {}),
@@ -118,7 +118,9 @@ def _door_status(context: QueueContext, key: Key, door: LocalQueue) -> LocalQueu
         tally.waiting,
         tally.reserving,
         tally.admitted,
-        conditions=_conditions(context, door.status.conditions, standing_of_door(door, context.standings)),
+        conditions=_conditions(
+            context, local_queue.status.conditions, standing_of_door(local_queue, context.standings)
+        ),
     )
 
 
@@ -182,7 +184,7 @@ def _stocked(
 
 
 def _shortage(context: QueueContext, queue: ClusterQueue) -> str:
-    closed = context.premises.closed
+    closed = context.config.closed
     if not closed:
         return ""
     flavors = dict.fromkeys(flavor for flavor, _ in _slots(queue) if flavor in closed)

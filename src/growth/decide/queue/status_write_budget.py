@@ -42,8 +42,8 @@ class StatusWriteBudget(msgspec.Struct, frozen=True):
 class BudgetSpending:
     """A purse during a pass."""
 
-    def __init__(self, purse: StatusWriteBudget, left: float, now: datetime) -> None:
-        self._purse, self._left, self._now = purse, left, now
+    def __init__(self, budget: StatusWriteBudget, left: float, now: datetime) -> None:
+        self._purse, self._left, self._now = budget, left, now
         self._paid: dict[Hashable, int] = {}
         self._is_short = False
 

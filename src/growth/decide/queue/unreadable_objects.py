@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from growth.api.actions import Action, Hold, held_and_told
+from growth.api.actions import Action, Hold, held_and_reported
 from growth.api.core import ObjectReference
 from growth.api.decoding import Unreadable
 from growth.api.kinds import Kind
@@ -52,7 +52,7 @@ def told_of_unreadable(snapshot: Snapshot) -> list[Action | Hold]:
     for kind in _KINDS:
         for one in _all(snapshot, kind):
             why = f"{_sentence(kind, one)}. Until it can be, Growth does nothing for it"
-            said += held_and_told(reference_to(kind, one.metadata), reason="Unreadable", why=why, action="Reading")
+            said += held_and_reported(reference_to(kind, one.metadata), reason="Unreadable", why=why, action="Reading")
     return said
 
 
@@ -65,7 +65,7 @@ def told_of_unread(snapshot: Snapshot) -> list[Action | Hold]:
             subject = ObjectReference("CustomResourceDefinition", name, api_version="apiextensions.k8s.io/v1")
             more = advice(trouble)
             why = f"the queue decides nothing, because {name} cannot be read: {trouble}{f'. {more}' if more else ''}"
-            said += held_and_told(subject, reason="NotRead", why=why, action="Reading")
+            said += held_and_reported(subject, reason="NotRead", why=why, action="Reading")
     return said
 
 

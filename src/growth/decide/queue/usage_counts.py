@@ -11,7 +11,7 @@ class WorkloadUsage(msgspec.Struct, frozen=True):
     """What one workload adds to the figures of its queues."""
 
     queue: str = ""
-    door: tuple[str, str] = ("", "")
+    local_queue: tuple[str, str] = ("", "")
     waiting: int = 0
     """1 if it has no quota and may have some, today or later."""
     active: int = 0

@@ -34,11 +34,13 @@ def share_of(context: QueueContext, workload: Workload) -> WorkloadUsage:
         return WorkloadUsage()
     queue = context.queue_of(workload)
     name = queue.metadata.name if queue is not None else ""
-    door = (workload.metadata.namespace, workload.spec.queue_name)
+    local_queue = (workload.metadata.namespace, workload.spec.queue_name)
     if workload.is_reserving:
-        return WorkloadUsage(name, door, reserving=1, admitted=int(workload.holds(ADMITTED)), usage=usage_of(workload))
+        return WorkloadUsage(
+            name, local_queue, reserving=1, admitted=int(workload.holds(ADMITTED)), usage=usage_of(workload)
+        )
     if not workload.spec.active:
-        return WorkloadUsage(name, door)
+        return WorkloadUsage(name, local_queue)
     said = workload.condition(QUOTA_RESERVED)
     is_next = is_queued(workload, context.now) and (said is None or said.reason in _WAITING)
-    return WorkloadUsage(name, door, waiting=1, active=int(is_next), inadmissible=int(not is_next))
+    return WorkloadUsage(name, local_queue, waiting=1, active=int(is_next), inadmissible=int(not is_next))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hashlib import sha1
 from typing import Any, Final, TypeVar
 
-from growth.api.actions import CreateObject, PatchObject, Precondition, held_and_told
+from growth.api.actions import CreateObject, PatchObject, Precondition, held_and_reported
 from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.queue.job import QueuedJob
@@ -82,7 +82,7 @@ def attempt(context: QueueContext, kind: Kind[Any], job: QueuedJob, follow: Call
     try:
         follow()
     except BadLabel as error:
-        tell(context, kind, job.metadata, "BadLabel", f"it is not queued as it is: {error}")
+        report(context, kind, job.metadata, "BadLabel", f"it is not queued as it is: {error}")
     _tell_missing_class(context, kind, job)
 
 
@@ -90,9 +90,11 @@ def _tell_missing_class(context: QueueContext, kind: Kind[Any], job: QueuedJob) 
     """Say it if there is no class of the name that it bears."""
     if name := missing_class(context, job):
         why = f"there is no WorkloadPriorityClass {name} (label {PRIORITY_CLASS}): create it, or name another one"
-        tell(context, kind, job.metadata, "PriorityClassNotFound", f"{why}. Until then the priority of its pods counts")
+        report(
+            context, kind, job.metadata, "PriorityClassNotFound", f"{why}. Until then the priority of its pods counts"
+        )
 
 
-def tell(context: QueueContext, kind: Kind[Any], meta: ObjectMeta, reason: str, why: str) -> None:
+def report(context: QueueContext, kind: Kind[Any], meta: ObjectMeta, reason: str, why: str) -> None:
     """Something is not done for it, and people should hear why."""
-    context.said += held_and_told(reference_to(kind, meta), reason=reason, why=why, action="Queueing")
+    context.said += held_and_reported(reference_to(kind, meta), reason=reason, why=why, action="Queueing")

@@ -44,9 +44,9 @@ class WorkloadEvents(msgspec.Struct, frozen=True):
     """Queue, and how many seconds it took from when it was queued."""
 
 
-def tell_news(context: QueueContext, told: Mapping[Key, int]) -> tuple[WorkloadEvents, Mapping[Key, int]]:
+def tell_news(context: QueueContext, reported: Mapping[Key, int]) -> tuple[WorkloadEvents, Mapping[Key, int]]:
     """Tell what is new since ``told``, the versions of which something was told in the last pass."""
-    telling: dict[Key, int] = {}
+    reporting: dict[Key, int] = {}
     evicted: list[tuple[str, str]] = []
     admitted: list[tuple[str, float]] = []
     ready: list[tuple[str, float]] = []
@@ -62,8 +62,8 @@ def tell_news(context: QueueContext, told: Mapping[Key, int]) -> tuple[WorkloadE
         is_ready = _begun(draft, PODS_READY) is not None
         if not events and not is_ready:
             continue
-        telling[key] = version
-        if told.get(key) == version:
+        reporting[key] = version
+        if reported.get(key) == version:
             continue
         context.said += [one for event in events for one in event]
         queue = context.queue_of(draft.before) or context.queue_of(draft.workload)
@@ -75,7 +75,7 @@ def tell_news(context: QueueContext, told: Mapping[Key, int]) -> tuple[WorkloadE
             admitted.append((name, waited))
         if is_ready:
             ready.append((name, waited))
-    return WorkloadEvents(tuple(evicted), tuple(admitted), tuple(ready)), telling
+    return WorkloadEvents(tuple(evicted), tuple(admitted), tuple(ready)), reporting
 
 
 def _count(draft: WorkloadDraft, eviction: StatusCondition) -> None:

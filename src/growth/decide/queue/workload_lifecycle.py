@@ -156,11 +156,11 @@ def _follow_stops(context: QueueContext, draft: WorkloadDraft) -> None:
     workload = draft.workload
     if not workload.is_reserving or workload.holds(EVICTED):
         return
-    queue, door = context.queue_of(workload), context.door_of(workload)
+    queue, local_queue = context.queue_of(workload), context.local_queue_of(workload)
     if queue is not None and queue.spec.stop_policy == "HoldAndDrain":
         draft.say(EVICTED, "True", QUEUE_STOPPED, f"ClusterQueue {queue.metadata.name} is being drained")
-    elif door is not None and door.spec.stop_policy == "HoldAndDrain":
-        draft.say(EVICTED, "True", DOOR_STOPPED, f"LocalQueue {door.metadata.name} is being drained")
+    elif local_queue is not None and local_queue.spec.stop_policy == "HoldAndDrain":
+        draft.say(EVICTED, "True", DOOR_STOPPED, f"LocalQueue {local_queue.metadata.name} is being drained")
 
 
 def _follow_deletion(draft: WorkloadDraft) -> None:
@@ -213,7 +213,11 @@ def _return(context: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) 
 
 def _back(context: QueueContext, workload: Workload, job: QueuedJob | None) -> tuple[str, str] | None:
     """Why it may be queued again, as a word and a sentence; None if what it was evicted for is not over."""
-    queue, door, evicted_for = context.queue_of(workload), context.door_of(workload), _evicted_for(workload)
+    queue, local_queue, evicted_for = (
+        context.queue_of(workload),
+        context.local_queue_of(workload),
+        _evicted_for(workload),
+    )
     is_over, word, why = {
         PODS_READY_TIMEOUT: (True, BACKOFF_FINISHED, "it has waited long enough"),
         QUEUE_STOPPED: (
@@ -222,7 +226,7 @@ def _back(context: QueueContext, workload: Workload, job: QueuedJob | None) -> t
             "its ClusterQueue is at work again",
         ),
         DOOR_STOPPED: (
-            door is not None and door.spec.stop_policy == "None",
+            local_queue is not None and local_queue.spec.stop_policy == "None",
             "LocalQueueRestarted",
             "its LocalQueue is at work again",
         ),

@@ -159,7 +159,7 @@ def _bought_for(request: NodeRequest, machines: Iterable[Machine]) -> Machine | 
             return machine
     wanted = request.spec.target_offering.lower()
     for machine in machines:
-        bought = machine.offering.lower()
-        if machine.pool == request.pool and (bought == wanted or bought.startswith(f"{wanted}-")):
+        launched = machine.offering.lower()
+        if machine.pool == request.pool and (launched == wanted or launched.startswith(f"{wanted}-")):
             return machine
     return None

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
-from growth.api.actions import EvictPod, held_and_told
+from growth.api.actions import EvictPod, held_and_reported
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
@@ -51,7 +51,7 @@ def drain(context: ScaleDownContext, pool: NodePool, nodes: Iterable[Node]) -> N
     if busy and not allowed:
         why = "it is being deleted, and disruption.maxUnavailable allows no node to be emptied"
         subject = reference_to(NODE_POOLS, pool.metadata)
-        context.said += held_and_told(subject, reason="DoNotDisrupt", why=why, action="Draining")
+        context.said += held_and_reported(subject, reason="DoNotDisrupt", why=why, action="Draining")
     for node in sorted(busy, key=lambda one: _ease(context, one))[:allowed]:
         _evict(context, node, name)
 
@@ -102,4 +102,4 @@ def _workers(context: ScaleDownContext, node: Node) -> list[Pod]:
 
 def _leave_alone(context: ScaleDownContext, node: Node, why: str) -> None:
     subject = reference_to(NODES, node.metadata)
-    context.said += held_and_told(subject, reason="DoNotDisrupt", why=why, action="Draining")
+    context.said += held_and_reported(subject, reason="DoNotDisrupt", why=why, action="Draining")

@@ -26,7 +26,7 @@ from growth.api.actions import (
     PatchObject,
     RecordEvent,
     Result,
-    held_and_told,
+    held_and_reported,
 )
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
@@ -253,8 +253,8 @@ def _untold(context: ScaleDownContext, removal: NodeRemovalRequest) -> Outcome |
         return None
     told_at = removal.status.remove_attempted_at
     # A clock that was set back since makes what was told look later than what is to be told.
-    is_told = told_at is not None and (outcome.at == told_at or outcome.at < told_at <= context.now)
-    return None if is_told else outcome
+    is_reported = told_at is not None and (outcome.at == told_at or outcome.at < told_at <= context.now)
+    return None if is_reported else outcome
 
 
 def _note_attempt(context: ScaleDownContext, removal: NodeRemovalRequest, outcome: Outcome) -> None:
@@ -332,7 +332,7 @@ def _finish(context: ScaleDownContext, removal: NodeRemovalRequest) -> None:
         return
     if not was_removed_by_us(removal, node):
         why = f"no provider of ours has a machine behind node {node.metadata.name}, or had one: it is left alone"
-        context.said += held_and_told(_subject(removal), reason="NotOurs", why=why, action="Removing")
+        context.said += held_and_reported(_subject(removal), reason="NotOurs", why=why, action="Removing")
         return
     context.said += released(context.snapshot, node)
     is_free_now = is_free(context.snapshot, node, removal.status.remove_attempted_at)

@@ -13,14 +13,14 @@ from growth.api.settings.model import Settings
 from growth.decide.capacity.availability import Availability
 from growth.decide.capacity.node_startup import awaits_memory
 from growth.decide.capacity.offering_catalog import catalog_in
-from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_bought
+from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_launched
 from growth.decide.capacity.pool_validation import usable
 from growth.decide.capacity.retry_fingerprint import RetryFingerprint, circumstances_of, is_limited
 from growth.decide.capacity.upcoming_nodes import hand_over_ends, has_places
 from growth.decide.contract import DeciderState
 from growth.decide.facts.cluster_state import NodeState
 from growth.decide.facts.gangs import gangs_in
-from growth.decide.facts.pending_pods import displaced_in, stand_ins_in, waiting_in
+from growth.decide.facts.pending_pods import displaced_in, virtual_pods_in, waiting_in
 from growth.decide.registry.step import cluster_in
 from growth.decide.scale_up.plan import ScaleUpPlan
 from growth.decide.scale_up.pod_results import PodResult
@@ -52,7 +52,7 @@ class ScaleUpContext:
         """Pools and offerings that this pool must not buy."""
         self.waiting = waiting_in(snapshot)
         """All who want a place."""
-        self.stand_ins = stand_ins_in(snapshot)
+        self.virtual_pods = virtual_pods_in(snapshot)
         """Of those, the ones that are not there yet."""
         self.gangs = gangs_in(snapshot)
         """Pods that start together."""
@@ -66,7 +66,7 @@ class ScaleUpContext:
     @cached_property
     def held(self) -> list[PoolMachine]:
         """All machines of all pools."""
-        return holdings(self.snapshot, self.catalog, just_bought(self.snapshot, self.state))
+        return holdings(self.snapshot, self.catalog, just_launched(self.snapshot, self.state))
 
     @cached_property
     def circumstances(self) -> RetryFingerprint:
@@ -101,8 +101,8 @@ class ScaleUpContext:
         if self.is_coming(request):
             return False
         pool, offering = request.pool, request.spec.target_offering
-        sold = self.catalog.sold.get(offering)
-        is_open = sold is not None and sold.access is Availability.OPEN
+        offered = self.catalog.offered.get(offering)
+        is_open = offered is not None and offered.access is Availability.OPEN
         return not is_open or pool in self.cluster.closed_pools or (pool, offering) in self.closed
 
     def hand_over_ends(self, request: NodeRequest) -> datetime:

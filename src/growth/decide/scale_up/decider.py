@@ -61,7 +61,7 @@ class ScaleUpCarry(msgspec.Struct, frozen=True):
     """Machines of the plan whose requests were not seen yet."""
     arrivals: int = 0
     """How many pods had begun to wait."""
-    stand_ins: frozenset[str] = frozenset()
+    virtual_pods: frozenset[str] = frozenset()
     """Of pods that are not there yet."""
     first_at: datetime | None = None
     last_at: datetime | None = None
@@ -196,8 +196,8 @@ class _Pass:
     def _noticing(self, unseen: list[str], refused: dict[str, PodResult]) -> ScaleUpCarry:
         """What is remembered from now on: who was seen, and whether somebody new waits."""
         carry, now = self._carry, self._now
-        stand_ins = frozenset(self._outlook.stand_ins)
-        is_news = self._snapshot.arrivals != carry.arrivals or not stand_ins <= carry.stand_ins
+        virtual_pods = frozenset(self._outlook.virtual_pods)
+        is_news = self._snapshot.arrivals != carry.arrivals or not virtual_pods <= carry.virtual_pods
         first_at, at_most = carry.first_at, self._settings.grow.at_most
         if carry.is_idle and first_at is not None and not is_ahead(first_at + at_most, now, at_most):
             first_at = None  # those found their nodes long ago, and say nothing about who comes now
@@ -206,7 +206,7 @@ class _Pass:
             unseen=frozenset(unseen),
             verdicts={**carry.verdicts, **refused} if refused else carry.verdicts,
             arrivals=self._snapshot.arrivals,
-            stand_ins=stand_ins,
+            virtual_pods=virtual_pods,
             first_at=first_at or (now if is_news else None),
             last_at=now if is_news else carry.last_at,
         )
@@ -289,7 +289,7 @@ class _Pass:
             simulated=SimulatedCluster.copy_of(snapshot),
             pools=outlook.usable,
             offerings=outlook.catalog.buyable,
-            bought=tuple(one.bought for one in outlook.held),
+            launched=tuple(one.launched for one in outlook.held),
             coming=tuple(coming),
             pods=tuple(sorted(waiting.unserved, key=importance)),
             seated=tuple(sorted(seated, key=importance)),

@@ -42,21 +42,23 @@ class DemandForecast(msgspec.Struct, frozen=True):
 def foreseeing(
     simulated: SimulatedCluster,
     pods: Sequence[Pod],
-    market: NodeOptions,
+    node_options: NodeOptions,
     found: PlacementSolution,
     foresight: DemandForecast,
 ) -> PlacementSolution:
     """What was found for these pods, or something larger that comes cheaper soon."""
     expected = foresight.expected
-    if not expected.pods or not 0 < len(found.buy) <= _MANY or not _is_bought_by(found, foresight.pools):
+    if not expected.pods or not 0 < len(found.launch) <= _MANY or not _is_bought_by(found, foresight.pools):
         return found
     best, most = found, 0.0
     for count in sorted({round(share * len(expected.pods)) for share in _SHARES} - {0}):
-        whole = plan(simulated, [*pods, *expected.pods[:count]], market)
+        whole = plan(simulated, [*pods, *expected.pods[:count]], node_options)
         larger = _of_those_who_wait(whole, {pod.metadata.uid for pod in expected.pods})
         if not _is_bought_by(larger, foresight.pools) or _left_out(larger) != _left_out(found):
             continue
-        gain = _gain(found, larger, _Filling.of(simulated, market, found, larger, whole), count / expected.per_hour)
+        gain = _gain(
+            found, larger, _Filling.of(simulated, node_options, found, larger, whole), count / expected.per_hour
+        )
         if gain > most:
             best, most = larger, gain
     return best
@@ -73,15 +75,15 @@ class _Filling(msgspec.Struct, frozen=True):
     @staticmethod
     def of(
         simulated: SimulatedCluster,
-        market: NodeOptions,
+        node_options: NodeOptions,
         found: PlacementSolution,
         larger: PlacementSolution,
         whole: PlacementSolution,
     ) -> "_Filling":
         """``whole`` is the larger plan with all that are expected on it."""
-        bought = {one.name for one in larger.buy}
-        asked = _asked(simulated, [pod for one in whole.buy if one.name in bought for pod in one.pods])
-        small, large = _room(market, found.buy), _room(market, larger.buy)
+        launched = {one.name for one in larger.launch}
+        asked = _asked(simulated, [pod for one in whole.launch if one.name in launched for pod in one.pods])
+        small, large = _room(node_options, found.launch), _room(node_options, larger.launch)
         known = [name for name in _WEIGHED if large[name]]
         return _Filling(
             small=min((small[name] / large[name] for name in known), default=0.0),
@@ -98,8 +100,8 @@ def _gain(found: PlacementSolution, larger: PlacementSolution, filling: _Filling
     return (found.cost_per_hour - larger.cost_per_hour) * _HOURS + later * (_HOURS - hours / 2)
 
 
-def _room(market: NodeOptions, nodes: Sequence[PlannedNode]) -> dict[str, int]:
-    kinds = {(kind.pool.metadata.name, kind.offering.id): kind for kind in market.kinds}
+def _room(node_options: NodeOptions, nodes: Sequence[PlannedNode]) -> dict[str, int]:
+    kinds = {(kind.pool.metadata.name, kind.offering.id): kind for kind in node_options.options}
     rooms = [kinds[one.pool.metadata.name, one.offering.id].room for one in nodes]
     return {name: sum(room.get(name, 0) for room in rooms) for name in _WEIGHED}
 
@@ -110,7 +112,7 @@ def _asked(simulated: SimulatedCluster, pods: Sequence[Pod]) -> dict[str, int]:
 
 
 def _is_bought_by(solution: PlacementSolution, pools: Collection[str]) -> bool:
-    return all(one.pool.metadata.name in pools for one in solution.buy)
+    return all(one.pool.metadata.name in pools for one in solution.launch)
 
 
 def _left_out(solution: PlacementSolution) -> set[str]:
@@ -123,13 +125,13 @@ def _of_those_who_wait(solution: PlacementSolution, expected: Collection[str]) -
     def here(pods: Sequence[Pod]) -> tuple[Pod, ...]:
         return tuple(pod for pod in pods if pod.metadata.uid not in expected)
 
-    buy = tuple(msgspec.structs.replace(one, pods=own) for one in solution.buy if (own := here(one.pods)))
+    launch = tuple(msgspec.structs.replace(one, pods=own) for one in solution.launch if (own := here(one.pods)))
     left_out = tuple(one for one in solution.left_out if one.pod.metadata.uid not in expected)
-    cost = sum(one.offering.price_per_hour for one in buy)
+    cost = sum(one.offering.price_per_hour for one in launch)
     return msgspec.structs.replace(
         solution,
         outcome="IncompletePlacement" if left_out else "AllPlaced",
-        buy=buy,
+        launch=launch,
         existing=tuple(FilledNode(one.node, own) for one in solution.existing if (own := here(one.pods))),
         left_out=left_out,
         keep=solution.keep.difference(expected),

@@ -62,12 +62,12 @@ def without_held_back(
 def plan_together(
     simulated: SimulatedCluster,
     pods: Sequence[Pod],
-    market: NodeOptions,
+    node_options: NodeOptions,
     gangs: Sequence[Gang],
     if_tried: Callable[[], NodeOptions] | None = None,
 ) -> GangPlacement:
     """Plan for these pods; ``if_tried`` is the market as it would be if all that is on trial could be had."""
-    solution = plan(simulated, pods, market)
+    solution = plan(simulated, pods, node_options)
     uids = {pod.metadata.uid for pod in pods}
     gangs = [gang for gang in gangs if not gang.pods.isdisjoint(uids)]
     lacking = _lacking(solution, gangs)
@@ -77,20 +77,20 @@ def plan_together(
         lacking = {workload: why for workload, why in lacking.items() if workload in hopeless}
     if not lacking:
         return GangPlacement(list(pods), solution)
-    return _Sharing(simulated, pods, market, gangs, lacking).run(solution)
+    return _Sharing(simulated, pods, node_options, gangs, lacking).run(solution)
 
 
 def offerings_if_tried(catalog: OfferingCatalog, providers: Mapping[str, ProviderState]) -> tuple[Offering, ...]:
     """Everything that may be launched, with all the stock that providers list of what is on trial; nothing if nothing
     is."""
-    if not catalog.trials and all(one.access is not Availability.ON_TRIAL for one in catalog.sold.values()):
+    if not catalog.trials and all(one.access is not Availability.ON_TRIAL for one in catalog.offered.values()):
         return ()
     listed = {one.id: one.stock for provider in providers.values() for one in provider.offerings}
     return tuple(
         msgspec.structs.replace(one.offering, stock=listed.get(one.offering.id))
         if one.access is Availability.ON_TRIAL
         else one.offering
-        for one in catalog.sold.values()
+        for one in catalog.offered.values()
         if one.access is not Availability.CLOSED
     )
 
@@ -102,11 +102,11 @@ class _Sharing:
         self,
         simulated: SimulatedCluster,
         pods: Sequence[Pod],
-        market: NodeOptions,
+        node_options: NodeOptions,
         gangs: Sequence[Gang],
         lacking: dict[str, str],
     ) -> None:
-        self._simulated, self._pods, self._market = simulated, pods, market
+        self._simulated, self._pods, self._market = simulated, pods, node_options
         self._gangs = {gang.workload: gang for gang in gangs}
         self._lacking = lacking
         """By workload, why."""
@@ -124,7 +124,7 @@ class _Sharing:
         return GangPlacement(self._but(out), _only(solution, self._uids_of(out)), unplaced, tuple(left_out))
 
     def _are_torn(self, solution: PlacementSolution) -> bool:
-        placed = {pod.metadata.uid for node in (*solution.buy, *solution.existing) for pod in node.pods}
+        placed = {pod.metadata.uid for node in (*solution.launch, *solution.existing) for pod in node.pods}
         return not placed.isdisjoint(self._uids_of(self._lacking))
 
     def _without(self, out: set[str]) -> tuple[set[str], PlacementSolution]:

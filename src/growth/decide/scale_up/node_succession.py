@@ -50,7 +50,7 @@ class Predecessor(msgspec.Struct, frozen=True):
     name: str
     pool: str
     server_type: str
-    stand_ins: frozenset[str] = frozenset()
+    virtual_pods: frozenset[str] = frozenset()
     """Uids of those who stand in for pods that lose it."""
     dead_since: datetime | None = None
     """When it was taken out of service, if that is not long ago."""
@@ -60,12 +60,12 @@ class Predecessor(msgspec.Struct, frozen=True):
 
 def predecessors(snapshot: Snapshot, held: Iterable[PoolMachine]) -> tuple[Predecessor, ...]:
     """All of them; ``held`` are the machines that are ours."""
-    stand_ins: dict[str, set[str]] = {}
+    virtual_pods: dict[str, set[str]] = {}
     for uid, one in displaced_in(snapshot).items():
-        stand_ins.setdefault(one.node, set()).add(uid)
+        virtual_pods.setdefault(one.node, set()).add(uid)
     removals = snapshot.table(NODE_REMOVAL_REQUESTS).values()
     removed = {one.node_name for one in removals if IF_UNREADY in one.metadata.annotations}
-    lost = {*stand_ins, *snapshot.out_of_service, *removed}
+    lost = {*virtual_pods, *snapshot.out_of_service, *removed}
     if not lost:
         return ()
     requests = snapshot.table(NODE_REQUESTS).values()
@@ -75,7 +75,7 @@ def predecessors(snapshot: Snapshot, held: Iterable[PoolMachine]) -> tuple[Prede
             one.name,
             one.pool,
             one.server_type.lower(),
-            frozenset(stand_ins.get(one.name, ())),
+            frozenset(virtual_pods.get(one.name, ())),
             _dead_since(one.node, snapshot.now) if one.node is not None else None,
             one.name in removed,
         )
@@ -111,8 +111,8 @@ def succeeding(wanted: list[PlannedLaunch], pods: Iterable[Pod], lost: Sequence[
 
 def _for_its_pods(lost: Predecessor, wanted: Sequence[PlannedLaunch], _: Mapping[str, Pod]) -> PlannedLaunch | None:
     """The one that is for most of them."""
-    best = max(wanted, key=lambda one: len(lost.stand_ins.intersection(one.pods)), default=None)
-    return best if best is not None and not lost.stand_ins.isdisjoint(best.pods) else None
+    best = max(wanted, key=lambda one: len(lost.virtual_pods.intersection(one.pods)), default=None)
+    return best if best is not None and not lost.virtual_pods.isdisjoint(best.pods) else None
 
 
 def _for_pods_made_since(

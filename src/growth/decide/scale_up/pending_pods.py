@@ -117,15 +117,15 @@ def sort_out(outlook: ScaleUpContext, *, is_node_new: bool) -> PendingPods:
     sorting = _Sorting(outlook, _places(outlook, found), is_node_new=is_node_new)
     for uid, pod in outlook.snapshot.refused.items():
         sorting.put(uid, pod, found)
-    stand_ins = PendingPods()
-    for uid, pod in outlook.stand_ins.items():
-        sorting.put(uid, pod, stand_ins)
-    is_refusing, starting = bool(found.unserved or found.seated), _starting(stand_ins)
+    virtual_pods = PendingPods()
+    for uid, pod in outlook.virtual_pods.items():
+        sorting.put(uid, pod, virtual_pods)
+    is_refusing, starting = bool(found.unserved or found.seated), _starting(virtual_pods)
     # To them nothing is said: nobody would hear it.
-    found.unserved += stand_ins.unserved
-    found.seated += stand_ins.seated
-    found.expected += stand_ins.expected
-    found.wake_at += stand_ins.wake_at
+    found.unserved += virtual_pods.unserved
+    found.seated += virtual_pods.seated
+    found.expected += virtual_pods.expected
+    found.wake_at += virtual_pods.wake_at
     if is_refusing or starting:
         counts = PendingPods()
         for uid, pod in outlook.snapshot.untried.items():
@@ -158,9 +158,9 @@ def _keep_whole(outlook: ScaleUpContext, found: PendingPods) -> None:
     found.unserved = kept
 
 
-def _starting(stand_ins: PendingPods) -> set[str]:
+def _starting(virtual_pods: PendingPods) -> set[str]:
     """Jobs of which pods are announced that need machines."""
-    wanting = (*stand_ins.unserved, *stand_ins.seated)
+    wanting = (*virtual_pods.unserved, *virtual_pods.seated)
     return {_owner(pod) for pod in wanting if is_announced(pod.metadata.uid)} - {""}
 
 

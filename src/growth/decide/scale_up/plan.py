@@ -25,7 +25,7 @@ from growth.decide.scale_up.gang_placement import plan_together, without_held_ba
 from growth.decide.scale_up.node_succession import Predecessor, succeeding
 from growth.decide.scale_up.planned_launch import PlannedLaunch
 from growth.decide.scale_up.probes import Probe, launched
-from growth.decide.solver.minimum_nodes import Shortage, closed_by, less_bought, warmed
+from growth.decide.solver.minimum_nodes import Shortage, closed_by, less_launched, warmed
 from growth.decide.solver.node_options import NodeOption, NodeOptions, node_options_of
 from growth.decide.solver.placement_solution import Outcome, PlacementSolution
 from growth.decide.writes.node_patches import without_mark
@@ -38,7 +38,7 @@ class ScaleUpProblem(msgspec.Struct, frozen=True, kw_only=True):
     simulated: SimulatedCluster
     pools: tuple[NodePool, ...]
     offerings: tuple[Offering, ...]
-    bought: tuple[PoolUsage, ...]
+    launched: tuple[PoolUsage, ...]
     coming: tuple[UpcomingNode, ...]
     pods: tuple[Pod, ...]
     """Those that want a place, most important first."""
@@ -115,33 +115,33 @@ def answer(question: ScaleUpProblem) -> ScaleUpPlan:
     clear(simulated, question.displaced)
     for name in question.spare:
         simulated.change_node(without_mark(simulated.nodes[name]))
-    market = node_options_of(
-        simulated, question.pools, question.offerings, question.bought, question.trials, closed=question.closed
+    node_options = node_options_of(
+        simulated, question.pools, question.offerings, question.launched, question.trials, closed=question.closed
     )
-    warm, cold = warmed(market, question.shortages)
+    warm, cold = warmed(node_options, question.shortages)
     if warm:
         bought = [PoolUsage.of(kind.pool.metadata.name, kind.offering) for kind in warm]
-        offerings = less_bought(question.offerings, warm, question.trials)
+        offerings = less_launched(question.offerings, warm, question.trials)
         closed = question.closed | closed_by(warm, question.trials, question.offerings)
-        market = node_options_of(
-            simulated, question.pools, offerings, (*question.bought, *bought), question.trials, closed=closed
+        node_options = node_options_of(
+            simulated, question.pools, offerings, (*question.launched, *bought), question.trials, closed=closed
         )
-    enter(simulated, question.coming, market.maker)
+    enter(simulated, question.coming, node_options.maker)
     taken = set(question.taken)
     wanted: list[PlannedLaunch] = []
     for kind in warm:
         name = request_name(kind.pool, kind.offering.id, ("min",), taken)
         taken.add(name)
         wanted.append(PlannedLaunch(name, kind.pool, kind.offering, shortage=_shortage(kind, question)))
-        market.maker.make(name, kind.pool, kind.offering).enter(simulated)
+        node_options.maker.make(name, kind.pool, kind.offering).enter(simulated)
     _, lost = seat(simulated, question.seated, _places(question))
     demand, set_aside = without_held_back(*_sorted_out(simulated, (*lost, *question.pods)), question.gangs)
     shy = _shy(simulated, demand)
-    together = plan_together(simulated, demand, market, question.gangs, _if_tried(simulated, question))
+    together = plan_together(simulated, demand, node_options, question.gangs, _if_tried(simulated, question))
     found = together.solution
-    solution = foreseeing(simulated, together.pods, market, found, question.foresight)
+    solution = foreseeing(simulated, together.pods, node_options, found, question.foresight)
     wanted = _with_pods(wanted, solution, shy)
-    for node in solution.buy:
+    for node in solution.launch:
         uids = tuple(pod.metadata.uid for pod in node.pods)
         name = request_name(node.pool, node.offering.id, uids, taken)
         taken.add(name)
@@ -150,7 +150,9 @@ def answer(question: ScaleUpProblem) -> ScaleUpPlan:
         foresees = solution is not found
         wanted.append(PlannedLaunch(name, node.pool, node.offering, uids, hands_keys, wakes, foresees=foresees))
     wanted = succeeding(wanted, (*question.seated, *question.pods), question.predecessors)
-    wanted += launched(simulated, question.pools, question.probes, bought=question.bought, wanted=wanted, taken=taken)
+    wanted += launched(
+        simulated, question.pools, question.probes, launched=question.launched, wanted=wanted, taken=taken
+    )
     own = {one.name for one in wanted}
     joining, expected = _joining(question, solution, shy, own)
     # Who was nominated somewhere, or has a key, is expected there as well: nobody else is planned in its place.
@@ -188,7 +190,7 @@ def _if_tried(simulated: SimulatedCluster, question: ScaleUpProblem) -> Callable
     if not question.if_tried:
         return None
     return lambda: node_options_of(
-        simulated, question.pools, question.if_tried, question.bought, closed=question.closed
+        simulated, question.pools, question.if_tried, question.launched, closed=question.closed
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from growth.api.actions import Action, Hold, PatchObject, held_and_told
+from growth.api.actions import Action, Hold, PatchObject, held_and_reported
 from growth.api.annotations import BACK_OFF, BackOff, back_off_of
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import PODS
@@ -35,7 +35,7 @@ def told(outlook: ScaleUpContext, waiting: PendingPods) -> Iterator[Action | Hol
     for shortage, why in waiting.cold:
         sentence = f"it has not as many machines as min asks for: {why}"
         subject = reference_to(NODE_POOLS, pools[shortage.pool].metadata)
-        yield from held_and_told(subject, reason="NotWarm", why=sentence, action=_ACTION)
+        yield from held_and_reported(subject, reason="NotWarm", why=sentence, action=_ACTION)
     yield from _cleared(outlook, waiting)
 
 
@@ -72,7 +72,7 @@ def _of_held(pod: Pod, record: BackOff, why: str) -> Iterator[Action | Hold]:
 
 
 def _said(pod: Pod, reason: str, why: str) -> tuple[Action | Hold, ...]:
-    return held_and_told(reference_to(PODS, pod.metadata), reason=reason, why=why, action=_ACTION)
+    return held_and_reported(reference_to(PODS, pod.metadata), reason=reason, why=why, action=_ACTION)
 
 
 def _cleared(outlook: ScaleUpContext, waiting: PendingPods) -> Iterator[PatchObject]:

@@ -26,7 +26,7 @@ from growth.api.pod import Pod
 from growth.decide.capacity.availability import Availability
 from growth.decide.capacity.launch_failures import LaunchRecord
 from growth.decide.capacity.pool_inventory import shortages
-from growth.decide.capacity.pool_usage import may_buy
+from growth.decide.capacity.pool_usage import may_launch
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.fit.demand import why_not
 from growth.decide.scale_up.context import ScaleUpContext
@@ -71,8 +71,8 @@ class _Pool:
         self._outlook, self._pool, self._record = outlook, pool, record
         self._offerings = [
             one.offering
-            for one in outlook.catalog.sold.values()
-            if may_buy(pool, one.offering) and one.access is not Availability.CLOSED and one.offering.stock != 0
+            for one in outlook.catalog.offered.values()
+            if may_launch(pool, one.offering) and one.access is not Availability.CLOSED and one.offering.stock != 0
         ]
         self._live = [
             one

@@ -32,7 +32,7 @@ def launched(
     pools: Iterable[NodePool],
     probes: Iterable[Probe],
     *,
-    bought: Sequence[PoolUsage],
+    launched: Sequence[PoolUsage],
     wanted: Sequence[PlannedLaunch],
     taken: Collection[str],
 ) -> list[PlannedLaunch]:
@@ -44,17 +44,19 @@ def launched(
         launching = {one.offering.id for one in all_wanted if one.pool.metadata.name == probe.pool}
         prices = [one.offering.price_per_hour for one in wanted if one.pool.metadata.name == probe.pool]
         pool = by_name[probe.pool]
-        had = [*bought, *(PoolUsage.of(one.pool.metadata.name, one.offering) for one in all_wanted)]
-        market = node_options_of(simulated, (pool,), probe.offerings, had)
-        left = [limit.left for limit in market.limits]
+        had = [*launched, *(PoolUsage.of(one.pool.metadata.name, one.offering) for one in all_wanted)]
+        node_options = node_options_of(simulated, (pool,), probe.offerings, had)
+        left = [limit.left for limit in node_options.limits]
         order = {one.id: place for place, one in enumerate(probe.offerings)}
-        numbers = sorted(range(len(market.kinds)), key=lambda number: order[market.kinds[number].offering.id])
+        numbers = sorted(
+            range(len(node_options.options)), key=lambda number: order[node_options.options[number].offering.id]
+        )
         for number in numbers:
-            kind = market.kinds[number]
+            kind = node_options.options[number]
             if probe.is_beside and kind.offering.price_per_hour >= max(prices, default=0.0):
                 continue
             is_new = kind.offering.id not in launching
-            if is_new and not hindrance(market, left, number) and _serves(simulated, kind, probe.pods):
+            if is_new and not hindrance(node_options, left, number) and _serves(simulated, kind, probe.pods):
                 names = {*taken, *(one.name for one in all_wanted)}
                 name = request_name(pool, kind.offering.id, ("probe",), names)
                 found.append(PlannedLaunch(name, pool, kind.offering, is_probe=True))

@@ -37,8 +37,8 @@ class ColumnGeneration:
         self.problem = problem
         self._prices = row_value
         self._master = _Master(problem)
-        self._master.add([(one.kind, one.content) for one in start])
-        self._shelves = Knapsacks(problem, np.arange(problem.kinds))
+        self._master.add([(one.option, one.content) for one in start])
+        self._shelves = Knapsacks(problem, np.arange(problem.options))
         self._left: list[int] = problem.count.tolist()
         self.rounds = 0
         self.is_done = False
@@ -79,23 +79,23 @@ class ColumnGeneration:
         return len(self.costs) > _PATIENCE and self.costs[-1] > self.costs[-1 - _PATIENCE] * (1 - _STALLED)
 
     def _better_columns(self, value: Floats, true_value: Floats, limit_prices: Floats, steps: int) -> list[Column]:
-        problem, shelves = self.problem, self._shelves
+        problem, knapsacks = self.problem, self._shelves
         ceiling = problem.price + _PER_MACHINE * problem.price.min() - limit_prices @ problem.limit_use
-        bounds = shelves.first_bounds(value)
+        bounds = knapsacks.first_bounds(value)
         found: list[Column] = []
-        for kind in np.argsort(-bounds / ceiling, kind="stable").tolist():
-            dear = ceiling[kind] * (1 + 1e-9)
-            if bounds[kind] <= dear:
+        for option in np.argsort(-bounds / ceiling, kind="stable").tolist():
+            dear = ceiling[option] * (1 + 1e-9)
+            if bounds[option] <= dear:
                 break
-            shelf = shelves.shelf(kind, value, problem.count)
+            shelf = knapsacks.shelf(option, value, problem.count)
             if shelf.bound <= dear:
                 continue
             for seed in (*shelf.leaders, -1):
-                _, pairs = best_content(shelf, shelves.fields, self._left, steps, seed)
+                _, pairs = best_content(shelf, knapsacks.fields, self._left, steps, seed)
                 content = tuple(pairs)
                 worth = sum(true_value[row] * pods for row, pods in content)
-                if worth > dear and not self._master.knows((kind, content)):
-                    found.append((kind, content))
+                if worth > dear and not self._master.knows((option, content)):
+                    found.append((option, content))
         return list(dict.fromkeys(found))
 
 
@@ -124,19 +124,19 @@ class _Master:
         values: list[float] = []
         cost: list[float] = []
         extra = _PER_MACHINE * float(problem.price.min())
-        for kind, content in columns:
-            if (kind, content) in self._known:
+        for option, content in columns:
+            if (option, content) in self._known:
                 continue
-            self._known.add((kind, content))
-            self.columns.append((kind, content))
+            self._known.add((option, content))
+            self.columns.append((option, content))
             starts.append(len(rows))
-            cost.append(float(problem.price[kind]) + extra)
+            cost.append(float(problem.price[option]) + extra)
             for row, pods in content:
                 rows.append(row)
                 values.append(float(pods))
-            for limit in np.flatnonzero(problem.limit_use[:, kind]).tolist():
+            for limit in np.flatnonzero(problem.limit_use[:, option]).tolist():
                 rows.append(problem.rows + limit)
-                values.append(float(problem.limit_use[limit, kind]))
+                values.append(float(problem.limit_use[limit, option]))
         if cost:
             self._programme.add_columns(
                 np.array(cost),
@@ -152,13 +152,13 @@ class _Master:
         return np.maximum(0.0, prices[:rows]), np.minimum(0.0, prices[rows:])
 
 
-def rounded(small: RelaxedProblem, columns: list[Column], shelves: Knapsacks, taste: GreedyOptions) -> list[Packing]:
+def rounded(small: RelaxedProblem, columns: list[Column], knapsacks: Knapsacks, taste: GreedyOptions) -> list[Packing]:
     """Whole plans from fractional ones: every column offered in every zone, solved, rounded, the rest packed."""
-    problem = shelves.problem
+    problem = knapsacks.problem
     master = _Master(problem)
     offered: list[Column] = []
-    for kind, content in columns:
-        for twin in small.twins[kind]:
+    for option, content in columns:
+        for twin in small.twins[option]:
             inside = small.content_in(int(problem.kind_zone[twin]), content)
             if inside is not None:
                 offered.append((twin, inside))
@@ -171,7 +171,7 @@ def rounded(small: RelaxedProblem, columns: list[Column], shelves: Knapsacks, ta
     is_few = amounts.sum() < _FEW_MACHINES
     for up_from in _ROUND_UP_FROM if is_few else _ROUND_UP_FROM[:1]:
         bins, left, limits = _whole(problem, master.columns, amounts, up_from)
-        more, _, _ = fill(shelves, taste, left, limits)
+        more, _, _ = fill(knapsacks, taste, left, limits)
         packings.append(packing_of(problem, bins + more))
     return packings
 
@@ -186,15 +186,15 @@ def _whole(
     order: list[int] = np.lexsort((np.arange(len(amounts)), -amounts)).tolist()
     for index in order:
         whole = int(amounts[index] + 1e-9)
-        kind, content = columns[index]
+        option, content = columns[index]
         times = whole + int(amounts[index] - whole >= up_from)
         times = min(times, *(left[row] // pods for row, pods in content)) if times else 0
-        use = problem.limit_use[:, kind]
+        use = problem.limit_use[:, option]
         if times and (use > 0).any():
             times = min(times, int(np.floor((limits[use > 0] / use[use > 0]).min() + 1e-9)))
         if times < 1:
             continue
-        bins.append(Bin(kind, content, times))
+        bins.append(Bin(option, content, times))
         limits -= use * times
         for row, pods in content:
             left[row] -= pods * times

@@ -31,7 +31,7 @@ class DraftPlan:
     """What is left of the market's limits."""
 
     existing: dict[str, list[Pod]] = field(default_factory=dict[str, list[Pod]])
-    bought: dict[str, tuple[int, list[Pod]]] = field(default_factory=dict[str, tuple[int, list[Pod]]])
+    launched: dict[str, tuple[int, list[Pod]]] = field(default_factory=dict[str, tuple[int, list[Pod]]])
     """By name, the kind and its pods."""
 
     left_out: list[UnplacedPod] = field(default_factory=list[UnplacedPod])
@@ -46,25 +46,25 @@ class DraftPlan:
     def state(self) -> State:
         """Who is where at the moment, to come back to."""
         existing = {name: list(pods) for name, pods in self.existing.items()}
-        bought = {name: (kind, list(pods)) for name, (kind, pods) in self.bought.items()}
-        return existing, bought, self.limits.copy()
+        launched = {name: (option, list(pods)) for name, (option, pods) in self.launched.items()}
+        return existing, launched, self.limits.copy()
 
     def return_to(self, state: State) -> None:
         """Everybody is where they were; the stage is not touched."""
-        self.existing, self.bought = state[0], state[1]
+        self.existing, self.launched = state[0], state[1]
         self.limits[:] = state[2]
 
     def placements(self) -> list[tuple[Pod, str]]:
         """Every placed pod and its node."""
-        placed = [(pod, name) for name, (_, pods) in self.bought.items() for pod in pods]
+        placed = [(pod, name) for name, (_, pods) in self.launched.items() for pod in pods]
         return placed + [(pod, name) for name, pods in self.existing.items() for pod in pods]
 
-    def put(self, pod: Pod, node: str, kind: int = -1) -> None:
+    def put(self, pod: Pod, node: str, option: int = -1) -> None:
         """A pod goes to a node, which may be bought only now."""
-        if node in self.bought:
-            self.bought[node][1].append(pod)
-        elif kind >= 0:
-            self.bought[node] = (kind, [pod])
+        if node in self.launched:
+            self.launched[node][1].append(pod)
+        elif option >= 0:
+            self.launched[node] = (option, [pod])
         else:
             self.existing.setdefault(node, []).append(pod)
 
@@ -74,15 +74,15 @@ class DraftPlan:
             if pod.metadata.uid in uids and self.simulated.is_placed(pod.metadata.uid):
                 self.simulated.remove(pod.metadata.uid, name)
         taken: list[Pod] = []
-        for pods in [*self.existing.values(), *(pods for _, pods in self.bought.values())]:
+        for pods in [*self.existing.values(), *(pods for _, pods in self.launched.values())]:
             terminating = [pod for pod in pods if pod.metadata.uid in uids]
             if terminating:
                 taken += terminating
                 pods[:] = [pod for pod in pods if pod.metadata.uid not in uids]
         self.existing = {name: pods for name, pods in self.existing.items() if pods}
-        for name in [name for name, (_, pods) in self.bought.items() if not pods]:
-            self.limits += self.table.limit_use[:, self.bought[name][0]]
-            del self.bought[name]
+        for name in [name for name, (_, pods) in self.launched.items() if not pods]:
+            self.limits += self.table.limit_use[:, self.launched[name][0]]
+            del self.launched[name]
             if name in self.simulated.nodes:
                 self.simulated.remove_node(name)
         return taken
@@ -90,9 +90,9 @@ class DraftPlan:
     def enact(self) -> None:
         """Bring the stage up to the sketch: all machines there, all pods on them, and nobody else."""
         simulated = self.simulated
-        for name, (kind, _) in self.bought.items():
+        for name, (option, _) in self.launched.items():
             if name not in simulated.nodes:
-                self.table.market.node(name, kind).enter(simulated)
+                self.table.node_options.node(name, option).enter(simulated)
         for pod, name in self.placements():
             if not simulated.is_placed(pod.metadata.uid):
                 simulated.place(pod, name)

@@ -20,10 +20,10 @@ class EligibleTypes:
 
     def __init__(self, table: NodeOptionTable, simulated: SimulatedCluster) -> None:
         self._table, self._simulated = table, simulated
-        kinds = table.market.kinds
-        pools = [kind.pool.metadata.name for kind in kinds]
+        options = table.node_options.options
+        pools = [option.pool.metadata.name for option in options]
         self._pool_masks = {name: np.array([pool == name for pool in pools]) for name in set(pools)}
-        self._none = np.zeros(len(kinds), dtype=np.bool_)
+        self._none = np.zeros(len(options), dtype=np.bool_)
         self._rules: dict[tuple[int, str], Bools] = {}
 
     def masks(self, groups: Sequence[EquivalenceGroup]) -> list[Bools]:
@@ -53,7 +53,7 @@ class EligibleTypes:
             matches = matcher(spec)
             known = self._in_pools(group).copy()
             for at in np.flatnonzero(known).tolist():
-                node = self._table.market.kinds[at].new.node
+                node = self._table.node_options.options[at].new.node
                 labels, name, taints = node.metadata.labels, node.metadata.name, node.spec.taints
                 is_repelled = bool(taints) and untolerated(taints, spec.tolerations) is not None
                 known[at] = not is_repelled and (matches is None or matches(labels, name))
@@ -68,7 +68,7 @@ class EligibleTypes:
 
     def why_none(self, group: EquivalenceGroup) -> str:
         """The nearest miss, for a group that no kind takes."""
-        pools = self._table.market.pools
+        pools = self._table.node_options.pools
         if group.pool not in ("", "*") and group.pool not in pools:
             return f"asks for pool {group.pool}, which does not exist"
         if not group.pool and DEFAULT_POOL not in pools:
@@ -82,21 +82,21 @@ class EligibleTypes:
             return f"no offering in {where} will do: {self._refusal(group, np.flatnonzero(in_pools).tolist())}"
         return self._too_large(group, np.flatnonzero(allowed).tolist(), where)
 
-    def _refusal(self, group: EquivalenceGroup, kinds: Sequence[int]) -> str:
+    def _refusal(self, group: EquivalenceGroup, options: Sequence[int]) -> str:
         """What the scheduler would say about the kind that comes nearest: the last filter to refuse."""
-        reasons = [self.misfit(group, self._table.market.kinds[at]) for at in kinds[:64]]
+        reasons = [self.misfit(group, self._table.node_options.options[at]) for at in options[:64]]
         return min(reasons, key=lambda reason: ("taint" in reason, reason))
 
-    def misfit(self, group: EquivalenceGroup, kind: NodeOption) -> str:
+    def misfit(self, group: EquivalenceGroup, option: NodeOption) -> str:
         """What Fit says about a pod of the group on a fresh machine of this kind; empty if it fits."""
         mark = self._simulated.mark()
-        kind.new.enter(self._simulated)
-        found = fit(self._simulated, group.sample, kind.new.node.metadata.name)
+        option.new.enter(self._simulated)
+        found = fit(self._simulated, group.sample, option.new.node.metadata.name)
         self._simulated.back_to(mark)
         return "" if found is None else found.reason
 
-    def _too_large(self, group: EquivalenceGroup, kinds: Sequence[int], where: str) -> str:
-        room = self._table.room[list(kinds)]
+    def _too_large(self, group: EquivalenceGroup, options: Sequence[int], where: str) -> str:
+        room = self._table.room[list(options)]
         for at, name in enumerate(self._table.resources):
             need, most = group.requests.get(name, 0), int(room[:, at].max())
             if need > most:

@@ -36,7 +36,7 @@ def cheapest(problem: PackingProblem) -> Packing | None:
     if not len(rows) or states_of(problem) > MAX_STATES:
         return None
     digits, radix = _all_states(problem.count[rows])
-    kind, price = _cheapest_kinds(problem, rows, digits)
+    option, price = _cheapest_kinds(problem, rows, digits)
     useful = _that_cannot_grow(digits, radix, price)
     if len(useful) * len(digits) > _MAX_WORK:
         return None
@@ -49,7 +49,7 @@ def cheapest(problem: PackingProblem) -> Packing | None:
         content = int(chosen[state])
         after = int(step[content, state])
         taken = digits[state] - digits[after]
-        key = (int(kind[useful[content]]), tuple((int(rows[at]), int(taken[at])) for at in np.flatnonzero(taken)))
+        key = (int(option[useful[content]]), tuple((int(rows[at]), int(taken[at])) for at in np.flatnonzero(taken)))
         bins[key] = bins.get(key, 0) + 1
         state = after
     packing = packing_of(problem, [Bin(*key, times) for key, times in sorted(bins.items())])
@@ -75,15 +75,15 @@ def _cheapest_kinds(problem: PackingProblem, rows: Ints, digits: Ints) -> tuple[
     kind_of = np.full(len(digits), -1)
     visible = problem.visible()[rows]
     present = digits > 0
-    for kind in _worth_asking(problem, visible):
+    for option in _worth_asking(problem, visible):
         open_states = np.flatnonzero(fits_cliques & (kind_of < 0))
-        fits = (total[open_states] <= problem.room[kind]).all(axis=1)
-        hidden = ~visible[:, kind]
+        fits = (total[open_states] <= problem.room[option]).all(axis=1)
+        hidden = ~visible[:, option]
         if hidden.any():
             fits &= ~present[np.ix_(open_states, np.flatnonzero(hidden))].any(axis=1)
         fitting = open_states[fits]
-        best[fitting] = problem.price[kind]
-        kind_of[fitting] = kind
+        best[fitting] = problem.price[option]
+        kind_of[fitting] = option
     best[0] = np.inf
     return kind_of, best
 
@@ -91,7 +91,7 @@ def _cheapest_kinds(problem: PackingProblem, rows: Ints, digits: Ints) -> tuple[
 def _worth_asking(problem: PackingProblem, visible: Bools) -> list[int]:
     """Kinds, the cheapest first, without those that hold nothing which one before them does not hold: most are the same
     machine in another place, or a dearer one of the same size."""
-    order = np.lexsort((np.arange(problem.kinds), problem.price))
+    order = np.lexsort((np.arange(problem.options), problem.price))
     if len(order) <= _MAX_COMPARED:
         room, seen = problem.room[order], visible[:, order]
         covers = (room[:, None, :] >= room[None, :, :]).all(axis=2)
@@ -138,5 +138,5 @@ def _solved(pods: Ints, step: NDArray[np.int32], price: Floats) -> Ints:
 def _is_within_limits(problem: PackingProblem, packing: Packing) -> bool:
     used = np.zeros(len(problem.limit_left))
     for one in packing.bins:
-        used += problem.limit_use[:, one.kind] * one.times
+        used += problem.limit_use[:, one.option] * one.times
     return bool((used <= problem.limit_left + 1e-9).all())

@@ -63,11 +63,11 @@ def zones_with_nodes(simulated: SimulatedCluster, group: EquivalenceGroup) -> se
     return found
 
 
-def mark_the_wary(simulated: SimulatedCluster, groups: Sequence[EquivalenceGroup], market: NodeOptions) -> None:
+def mark_the_wary(simulated: SimulatedCluster, groups: Sequence[EquivalenceGroup], node_options: NodeOptions) -> None:
     """Note which groups are kept away, by pods that stand there, from nodes or from whole zones."""
     if not simulated.nodes or not simulated.has_repellents or not any(True for _ in simulated.counts.repellents):
         return
-    fresh = {kind.zone: kind for kind in reversed(market.kinds)}
+    fresh = {option.zone: option for option in reversed(node_options.options)}
     mark = simulated.mark()
     for kind in fresh.values():
         kind.new.enter(simulated)

@@ -36,19 +36,19 @@ class SinglePodPlacement:
         self._simulated, self._table, self._limits = simulated, table, limits
         self._new_name = new_name
         self._refusal = ""
-        self.bought: dict[str, int] = {}
+        self.launched: dict[str, int] = {}
         """By node, the kind that was bought for it."""
 
     def place(self, pods: Sequence[Pod], allowed: Bools, need: Mapping[str, int]) -> list[tuple[Pod, str, str]]:
         """Where each pod went: (pod, node, ""), or (pod, "", why not)."""
         placed: list[tuple[Pod, str, str]] = []
-        standing = ExistingNodes(self._simulated, self._table.resources)
+        existing = ExistingNodes(self._simulated, self._table.resources)
         amounts = np.array([need.get(name, 0) for name in self._table.resources], dtype=np.int64)
         for number, pod in enumerate(pods):
             roomy = self._for_company(pod, allowed, amounts, len(pods) - number)
-            node = self._on_standing(standing, pod, amounts) or self._on_new(pod, roomy)
-            if node in self.bought and node not in standing.names:
-                standing = ExistingNodes(self._simulated, self._table.resources)
+            node = self._on_standing(existing, pod, amounts) or self._on_new(pod, roomy)
+            if node in self.launched and node not in existing.names:
+                existing = ExistingNodes(self._simulated, self._table.resources)
             placed.append((pod, node, "" if node else self._why_not(pod)))
         return placed
 
@@ -69,46 +69,46 @@ class SinglePodPlacement:
         holds = np.where(allowed & is_left, (self._table.room[:, asked] // need[asked]).min(axis=1), 0)
         return allowed & (holds >= min(pods, int(holds.max(initial=0))))
 
-    def _on_standing(self, standing: ExistingNodes, pod: Pod, need: Ints) -> str:
-        room = standing.roomy(need)
-        slack = standing.slack(room)
+    def _on_standing(self, existing: ExistingNodes, pod: Pod, need: Ints) -> str:
+        room = existing.roomy(need)
+        slack = existing.slack(room)
         order: list[int] = room[np.argsort(slack, kind="stable")].tolist()
         for at in order:
-            name = standing.names[at]
+            name = existing.names[at]
             if fit(self._simulated, pod, name) is None:
                 self._simulated.place(pod, name)
-                standing.take(at, need)
+                existing.take(at, need)
                 return name
         return ""
 
     def _on_new(self, pod: Pod, allowed: Bools) -> str:
-        kinds = self._table.market.kinds
+        options = self._table.node_options.options
         self._refusal = ""
         tried: dict[tuple[str, tuple[int, int, int]], int] = {}
-        order = sorted(np.flatnonzero(allowed).tolist(), key=lambda at: (tuple(-t for t in kinds[at].tier), at))
+        order = sorted(np.flatnonzero(allowed).tolist(), key=lambda at: (tuple(-t for t in options[at].tier), at))
         for at in order:
-            kind = kinds[at]
-            place = (kind.zone, kind.tier)
+            option = options[at]
+            place = (option.zone, option.tier)
             if tried.get(place, 0) >= _TRIED_PER_ZONE or not self._has_limit_for(at):
                 continue
             tried[place] = tried.get(place, 0) + 1
             mark = self._simulated.mark()
             name = self._new_name()
-            self._table.market.node(name, at).enter(self._simulated)
+            self._table.node_options.node(name, at).enter(self._simulated)
             misfit = fit(self._simulated, pod, name)
             if misfit is None:
                 self._simulated.place(pod, name)
                 self._limits -= self._table.limit_use[:, at]
-                self.bought[name] = at
+                self.launched[name] = at
                 return name
             if not self._refusal:
                 reason = misfit.reason.replace(f"at {HOSTNAME}={name}", "on it")
-                self._refusal = f"a new {kind.offering.server_type} would not do: {reason}"
+                self._refusal = f"a new {option.offering.server_type} would not do: {reason}"
             self._simulated.back_to(mark)
         return ""
 
-    def _has_limit_for(self, kind: int) -> bool:
-        use = self._table.limit_use[:, kind]
+    def _has_limit_for(self, option: int) -> bool:
+        use = self._table.limit_use[:, option]
         return bool((self._limits[use > 0] >= use[use > 0] - 1e-9).all())
 
 
@@ -126,7 +126,7 @@ def place_singly(sketch: DraftPlan, singles: Sequence[tuple[int, list[Pod]]]) ->
         mask = sketch.masks[number]
         for pod, node, reason in placer.place(pods, mask, sketch.groups[number].requests):
             if node:
-                sketch.put(pod, node, placer.bought.get(node, -1))
+                sketch.put(pod, node, placer.launched.get(node, -1))
             else:
                 sketch.left_out.append(UnplacedPod(pod, _spent_limits(sketch, mask) or reason))
 
@@ -187,5 +187,5 @@ def _spent_limits(sketch: DraftPlan, mask: Bools) -> str:
     over = use > sketch.limits[:, None] + 1e-9
     if not len(use) or not bool(over.any(axis=0).all()):
         return ""
-    spent = [sketch.table.market.limits[at].what for at in np.flatnonzero(over.any(axis=1)).tolist()]
+    spent = [sketch.table.node_options.limits[at].what for at in np.flatnonzero(over.any(axis=1)).tolist()]
     return f"{'; '.join(spent)}, and that is used up"

@@ -64,9 +64,9 @@ class _Dissolving:
 
     def run(self, most: int, kept: Collection[str] = ()) -> set[str]:
         """Give up at most so many; returned are the names of those that are gone."""
-        bought, table = self._sketch.bought, self._sketch.table
+        launched, table = self._sketch.launched, self._sketch.table
         ranks = [(-int(tier), -float(price)) for tier, price in zip(table.tier_rank, table.price, strict=True)]
-        order = sorted(bought, key=lambda name: (ranks[bought[name][0]], len(bought[name][1])))
+        order = sorted(launched, key=lambda name: (ranks[launched[name][0]], len(launched[name][1])))
         gone: set[str] = set()
         for name in [name for name in order if name not in kept][:_TRIED]:
             if len(gone) < most and self._give_up(name):
@@ -74,25 +74,25 @@ class _Dissolving:
         return gone
 
     def _give_up(self, name: str) -> bool:
-        sketch, simulated, standing = self._sketch, self._simulated, self._standing
-        kind, pods = sketch.bought[name]
-        mark, free = simulated.mark(), standing.free[self._at[name]].copy()
+        sketch, simulated, existing = self._sketch, self._simulated, self._standing
+        option, pods = sketch.launched[name]
+        mark, free = simulated.mark(), existing.free[self._at[name]].copy()
         for pod in pods:
             simulated.remove(pod.metadata.uid, name)
         simulated.remove_node(name)
-        standing.free[self._at[name]] = 0
+        existing.free[self._at[name]] = 0
         homes: list[tuple[Pod, str]] = []
         for pod in pods:
             home = self._home(pod)
             if not home:
                 simulated.back_to(mark)
                 for guest, host in homes:
-                    standing.take(self._at[host], self._need_of(guest), -1)
-                standing.free[self._at[name]] = free
+                    existing.take(self._at[host], self._need_of(guest), -1)
+                existing.free[self._at[name]] = free
                 return False
             homes.append((pod, home))
-        del sketch.bought[name]
-        sketch.limits += sketch.table.limit_use[:, kind]
+        del sketch.launched[name]
+        sketch.limits += sketch.table.limit_use[:, option]
         for pod, home in homes:
             sketch.put(pod, home)
         return True
@@ -129,9 +129,9 @@ def merged(problem: PackingProblem, packing: Packing) -> Packing:
     if packing.nodes < 2:
         return packing
     total = np.array([_total(problem, one) for one in bins])
-    kinds = np.array([one.kind for one in bins])
+    options = np.array([one.option for one in bins])
     times = np.array([one.times for one in bins])
-    room = problem.room[kinds]
+    room = problem.room[options]
     slack = (1 - total / np.maximum(room, 1)).min(axis=1, where=room > 0, initial=1.0)
     visible = problem.visible()
     order: list[int] = np.lexsort((np.arange(len(bins)), -slack)).tolist()
@@ -140,15 +140,15 @@ def merged(problem: PackingProblem, packing: Packing) -> Packing:
     for mover in movers[:_MOVERS]:
         while times[mover] and len(bins) - len(packing.bins) < _MERGES:
             times[mover] -= 1
-            found = _home(problem, visible, bins, (total, kinds, times), mover)
+            found = _home(problem, visible, bins, (total, options, times), mover)
             if found is None:
                 times[mover] += 1
                 break
-            target, kind = found
+            target, option = found
             times[target] -= 1
-            bins.append(Bin(kind, _united(bins[mover], bins[target]), 1))
+            bins.append(Bin(option, _united(bins[mover], bins[target]), 1))
             total = np.vstack([total, total[mover] + total[target]])
-            kinds, times = np.append(kinds, kind), np.append(times, 1)
+            options, times = np.append(options, option), np.append(times, 1)
     kept = [replace(one, times=int(number)) for one, number in zip(bins, times.tolist(), strict=True) if number]
     return packing_of(problem, kept)
 
@@ -157,20 +157,20 @@ def _home(
     problem: PackingProblem, visible: Bools, bins: list[Bin], arrays: tuple[Ints, Ints, Ints], mover: int
 ) -> tuple[int, int] | None:
     """A machine of the same zone, and the kind that holds what both hold for no more than both cost."""
-    total, kinds, times = arrays
-    price = problem.price[kinds] + problem.price[bins[mover].kind] + 1e-9
-    zone = problem.kind_zone[bins[mover].kind]
-    here = (times > 0) & (problem.kind_zone[kinds] == zone)
+    total, options, times = arrays
+    price = problem.price[options] + problem.price[bins[mover].option] + 1e-9
+    zone = problem.kind_zone[bins[mover].option]
+    here = (times > 0) & (problem.kind_zone[options] == zone)
     rows = [row for row, _ in bins[mover].content]
     usable = (problem.kind_zone == zone) & (problem.price <= price.max()) & visible[rows].all(axis=0)
     together = total + total[mover]
-    for kind in np.flatnonzero(usable)[np.argsort(problem.price[usable], kind="stable")].tolist():
+    for option in np.flatnonzero(usable)[np.argsort(problem.price[usable], kind="stable")].tolist():
         # A machine of another kind uses up other limits, which would have to be counted anew.
-        fits = here & (price >= problem.price[kind]) & (together <= problem.room[kind]).all(axis=1)
+        fits = here & (price >= problem.price[option]) & (together <= problem.room[option]).all(axis=1)
         for target in np.flatnonzero(fits).tolist():
-            same = (problem.limit_use[:, kind] <= problem.limit_use[:, kinds[target]]).all()
-            if same and visible[[row for row, _ in bins[target].content], kind].all():
-                return target, kind
+            same = (problem.limit_use[:, option] <= problem.limit_use[:, options[target]]).all()
+            if same and visible[[row for row, _ in bins[target].content], option].all():
+                return target, option
     return None
 
 

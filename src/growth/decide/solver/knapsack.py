@@ -84,7 +84,7 @@ class KnapsackSide:
 class KnapsackRows:
     """One kind's rows, ready for the search."""
 
-    kind: int
+    option: int
     sides: tuple[KnapsackSide, KnapsackSide]
     bound: float
     """No content of this machine is worth more."""
@@ -99,11 +99,11 @@ class KnapsackRows:
 class Knapsacks:
     """Everything about rows and kinds that stays the same from search to search."""
 
-    def __init__(self, problem: PackingProblem, kinds: Ints) -> None:
+    def __init__(self, problem: PackingProblem, options: Ints) -> None:
         self.problem = problem
-        self.kinds = kinds
+        self.options = options
         self.fields = packed_fields(problem)
-        self._weights, self._scarce = _weights(problem, kinds)
+        self._weights, self._scarce = _weights(problem, options)
         need = problem.need.astype(np.float64)
         visible = problem.visible()
         _, twins = np.unique(np.column_stack([problem.price, problem.room]), axis=0, return_inverse=True)
@@ -119,36 +119,36 @@ class Knapsacks:
         caps = np.full(problem.rows, np.iinfo(np.int64).max)
         in_clique = problem.clique != NO_CLIQUE
         caps[in_clique] = problem.clique_cap[problem.clique[in_clique]]
-        for kind in kinds.tolist():
-            rows = np.flatnonzero(visible[:, kind])
-            share = need[rows] / np.maximum(problem.room[kind], 1)
-            self._rows[kind] = rows
-            self._shares[kind] = share[:, self._scarce]
-            self._sizes[kind] = np.maximum(self._weights @ share.T, 1e-9)
+        for option in options.tolist():
+            rows = np.flatnonzero(visible[:, option])
+            share = need[rows] / np.maximum(problem.room[option], 1)
+            self._rows[option] = rows
+            self._shares[option] = share[:, self._scarce]
+            self._sizes[option] = np.maximum(self._weights @ share.T, 1e-9)
             fits = 1 / np.maximum(share.max(axis=1, initial=0), 1e-9)
-            self._most[kind] = np.minimum((fits + 1e-9).astype(np.int64), caps[rows])
+            self._most[option] = np.minimum((fits + 1e-9).astype(np.int64), caps[rows])
 
     def first_bounds(self, value: Floats) -> Floats:
         """[kind, in the order of ``kinds``] a quick upper bound of what each can hold, of all rows it takes."""
-        bounds = np.zeros(len(self.kinds))
-        for index, kind in enumerate(self.kinds.tolist()):
-            rows = self._rows[kind]
+        bounds = np.zeros(len(self.options))
+        for index, option in enumerate(self.options.tolist()):
+            rows = self._rows[option]
             if not len(rows):
                 continue
             crowded = self._is_crowded[rows]
-            density = np.where(crowded, 0.0, value[rows] / self._sizes[kind])
+            density = np.where(crowded, 0.0, value[rows] / self._sizes[option])
             bounds[index] = density.max(axis=1).min()
             for clique in self._crowded:
                 inside = value[rows[self.problem.clique[rows] == clique]]
                 bounds[index] += self.problem.clique_cap[clique] * inside.max(initial=0.0)
         return bounds
 
-    def shelf(self, kind: int, value: Floats, left: Ints) -> KnapsackRows:
+    def shelf(self, option: int, value: Floats, left: Ints) -> KnapsackRows:
         """The kind's live rows, ordered for these values, under the weights that bound its content most tightly."""
-        rows = self._rows[kind]
-        most = np.minimum(left[rows], self._most[kind])
+        rows = self._rows[option]
+        most = np.minimum(left[rows], self._most[option])
         live = np.flatnonzero((most > 0) & (value[rows] > 0))
-        rows, most, size = rows[live], most[live], self._sizes[kind][:, live]
+        rows, most, size = rows[live], most[live], self._sizes[option][:, live]
         worth = value[rows]
         density = worth / size
         order = np.argsort(-density, axis=1, kind="stable")
@@ -161,7 +161,7 @@ class Knapsacks:
         surplus = worth - _room_worth(filled, ranked_density) * size
         leaders, bonus = self._leaders(rows, surplus)
         best = int(np.argmin(bounds + bonus))
-        share = self._shares[kind][live]
+        share = self._shares[option][live]
         is_first = share[:, 0] >= share[:, 1]
         leading = leaders[best]
         stays = ~crowded
@@ -192,7 +192,7 @@ class Knapsacks:
             )
             for at in np.flatnonzero(~stays).tolist()
         }
-        return KnapsackRows(kind, (sides[0], sides[1]), float((bounds + bonus)[best]), rows[leading].tolist(), others)
+        return KnapsackRows(option, (sides[0], sides[1]), float((bounds + bonus)[best]), rows[leading].tolist(), others)
 
     def _leaders(self, rows: Ints, surplus: Floats) -> tuple[list[list[int]], Floats]:
         """[grid] the rows of crowded cliques worth most beyond their room, and how much they can add to a machine."""
@@ -221,10 +221,10 @@ def _room_worth(filled: Floats, density: Floats) -> Floats:
     return worth
 
 
-def _weights(problem: PackingProblem, kinds: Ints) -> tuple[Floats, list[int]]:
+def _weights(problem: PackingProblem, options: Ints) -> tuple[Floats, list[int]]:
     """[grid, resource] weights that sum to one, most of it on the two scarcest resources, and which these are."""
     resources = problem.need.shape[1]
-    demand = (problem.need * problem.count[:, None]).sum(axis=0) / np.maximum(problem.room[kinds].mean(axis=0), 1)
+    demand = (problem.need * problem.count[:, None]).sum(axis=0) / np.maximum(problem.room[options].mean(axis=0), 1)
     if resources == 1:
         return np.ones((1, 1)), [0, 0]
     first, second = np.argsort(-demand, kind="stable")[:2].tolist()
@@ -243,7 +243,7 @@ def best_content(  # noqa: PLR0912, PLR0915 - one loop, because a call costs mor
 
     If the machine does not take the seed, nothing: (-1, []).
     """
-    guard, room = fields.guard, fields.rooms[shelf.kind]
+    guard, room = fields.guard, fields.rooms[shelf.option]
     one, two = shelf.sides
     rows_1, value_1, size_1, pods_1, most_1, density_1 = one.rows, one.value, one.size, one.pods, one.most, one.density
     rows_2, value_2, size_2, pods_2, most_2, density_2 = two.rows, two.value, two.size, two.pods, two.most, two.density

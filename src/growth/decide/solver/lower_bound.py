@@ -59,11 +59,11 @@ def spare_of(free: Ints, need: Ints) -> FreeSpace:
 def fluid_bound(problem: PackingProblem, spare: FreeSpace | None = None) -> FluidBound:
     """A lower bound of the cost of placing every pod that some kind takes, and a price for each row."""
     usable = problem.allowed.any(axis=1) & (problem.count > 0)
-    kinds = undominated(problem)
-    if not usable.any() or not len(kinds):
+    options = undominated(problem)
+    if not usable.any() or not len(options):
         return FluidBound(0.0, np.zeros(problem.rows))
-    need, room = problem.need.astype(np.float64), problem.room[kinds].astype(np.float64)
-    allowed = problem.allowed[:, kinds]
+    need, room = problem.need.astype(np.float64), problem.room[options].astype(np.float64)
+    allowed = problem.allowed[:, options]
     free = None if spare is None or not spare.room.any() else spare
     if free is not None:
         room = np.vstack([room, free.room.astype(np.float64)])
@@ -74,8 +74,8 @@ def fluid_bound(problem: PackingProblem, spare: FreeSpace | None = None) -> Flui
     np.add.at(total, members, need[usable] * weight[usable, None])
     merged_allowed = np.zeros((len(total), allowed.shape[1]), dtype=np.bool_)
     merged_allowed[members] = allowed[usable]
-    price = problem.price[kinds]
-    limit_use, limit_left = problem.limit_use[:, kinds], problem.limit_left
+    price = problem.price[options]
+    limit_use, limit_left = problem.limit_use[:, options], problem.limit_left
     try:
         worth, limit_price = _prices(total, merged_allowed, room, price, (limit_use, limit_left))
     except Unsolved:
@@ -84,8 +84,8 @@ def fluid_bound(problem: PackingProblem, spare: FreeSpace | None = None) -> Flui
         worth, limit_price = _prices(total, merged_allowed, room, price, (limit_use, limit_left))
     # Whatever the programme said, no machine may be worth more than its price and the limits it uses up.
     ceiling = price + limit_price @ limit_use
-    sums = (room[: len(kinds)] * worth[: len(kinds)]).sum(axis=1)
-    worth[: len(kinds)] *= np.minimum(1.0, ceiling / np.maximum(sums, 1e-300))[:, None]
+    sums = (room[: len(options)] * worth[: len(options)]).sum(axis=1)
+    worth[: len(options)] *= np.minimum(1.0, ceiling / np.maximum(sums, 1e-300))[:, None]
     value = _row_values(need, worth, allowed)
     cost = float((value * weight).sum() - limit_price @ limit_left)
     if free is not None:
@@ -99,15 +99,15 @@ def undominated(problem: PackingProblem) -> Ints:
         [problem.room, problem.price, problem.limit_use.T, np.packbits(problem.allowed, axis=0).T]
     )
     _, first = np.unique(signature, axis=0, return_index=True)
-    kinds = np.sort(first)
-    kinds = kinds[problem.allowed[:, kinds].any(axis=0)]
-    price = np.maximum(problem.price[kinds], 1e-12)[:, None]
-    rate = problem.room[kinds] / price
-    use = problem.limit_use[:, kinds].T / price
-    takes = problem.allowed[:, kinds].astype(np.float32)
+    options = np.sort(first)
+    options = options[problem.allowed[:, options].any(axis=0)]
+    price = np.maximum(problem.price[options], 1e-12)[:, None]
+    rate = problem.room[options] / price
+    use = problem.limit_use[:, options].T / price
+    takes = problem.allowed[:, options].astype(np.float32)
     kept: list[int] = []
     # Best rates first, so that one pass of comparisons with what is kept is enough.
-    for index in np.lexsort((np.arange(len(kinds)), -takes.sum(axis=0), -rate.sum(axis=1))):
+    for index in np.lexsort((np.arange(len(options)), -takes.sum(axis=0), -rate.sum(axis=1))):
         one = int(index)
         others = np.array(kept, dtype=np.int64)
         if kept and bool(
@@ -119,14 +119,14 @@ def undominated(problem: PackingProblem) -> Ints:
         ):
             continue
         kept.append(one)
-    return kinds[np.sort(np.array(kept, dtype=np.int64))]
+    return options[np.sort(np.array(kept, dtype=np.int64))]
 
 
 def _row_values(need: Floats, worth: Floats, allowed: Bools) -> Floats:
     """What a pod of each row costs at these prices: the least over all machines that take it."""
     value = np.full(len(need), np.inf)
-    for kind in range(len(worth)):
-        value = np.minimum(value, np.where(allowed[:, kind], need @ worth[kind], np.inf))
+    for option in range(len(worth)):
+        value = np.minimum(value, np.where(allowed[:, option], need @ worth[option], np.inf))
     return np.where(np.isfinite(value), value, 0.0)
 
 
@@ -154,18 +154,22 @@ def _prices(
     Unknowns: which fraction of row r lies on kind k, and how many machines of kind k. A kind beyond ``price`` is the
     spare room: there is one of it, for nothing.
     """
-    rows, kinds, resources = len(total), len(room), total.shape[1]
-    bought = len(price)
+    rows, options, resources = len(total), len(room), total.shape[1]
+    launched = len(price)
     limit_use, limit_left = limits
-    lower = np.concatenate([np.ones(rows), np.full(kinds * resources, -INFINITE), np.full(len(limit_left), -INFINITE)])
-    spare_rows = np.zeros((kinds, resources))
-    spare_rows[bought:] = 1.0
+    lower = np.concatenate(
+        [np.ones(rows), np.full(options * resources, -INFINITE), np.full(len(limit_left), -INFINITE)]
+    )
+    spare_rows = np.zeros((options, resources))
+    spare_rows[launched:] = 1.0
     upper = np.concatenate([np.ones(rows), spare_rows.reshape(-1), limit_left])
     programme = LinearProgram(lower, upper)
-    row, kind = np.nonzero(allowed)
-    share = total[row] / np.maximum(room[kind], 1e-300)
-    own: Ints = np.add.outer(rows + np.arange(kinds, dtype=np.int64) * resources, np.arange(resources, dtype=np.int64))
-    index = np.column_stack([row, own[kind]])
+    row, option = np.nonzero(allowed)
+    share = total[row] / np.maximum(room[option], 1e-300)
+    own: Ints = np.add.outer(
+        rows + np.arange(options, dtype=np.int64) * resources, np.arange(resources, dtype=np.int64)
+    )
+    index = np.column_stack([row, own[option]])
     values = np.column_stack([np.ones(len(row)), np.minimum(share, 1e9)])
     starts = np.arange(len(row), dtype=np.int32) * (resources + 1)
     programme.add_columns(
@@ -175,17 +179,17 @@ def _prices(
         index.reshape(-1).astype(np.int32),
         values.reshape(-1),
     )
-    all_limits = np.tile(np.arange(len(limit_left)) + rows + kinds * resources, (bought, 1))
-    index = np.column_stack([own[:bought], all_limits])
-    values = np.column_stack([np.full((bought, resources), -1.0), limit_use.T])
+    all_limits = np.tile(np.arange(len(limit_left)) + rows + options * resources, (launched, 1))
+    index = np.column_stack([own[:launched], all_limits])
+    values = np.column_stack([np.full((launched, resources), -1.0), limit_use.T])
     programme.add_columns(
         price,
-        np.full(bought, INFINITE),
-        np.arange(bought, dtype=np.int32) * (resources + len(limit_left)),
+        np.full(launched, INFINITE),
+        np.arange(launched, dtype=np.int32) * (resources + len(limit_left)),
         index.reshape(-1).astype(np.int32),
         values.reshape(-1),
     )
     prices = programme.solve().row_prices
-    shares = np.maximum(0.0, -prices[rows : rows + kinds * resources].reshape(kinds, resources))
+    shares = np.maximum(0.0, -prices[rows : rows + options * resources].reshape(options, resources))
     worth = shares / np.maximum(room, 1e-300)
-    return np.where(room > 0, worth, 0.0), np.maximum(0.0, -prices[rows + kinds * resources :])
+    return np.where(room > 0, worth, 0.0), np.maximum(0.0, -prices[rows + options * resources :])

@@ -27,32 +27,36 @@ class Shortage(msgspec.Struct, frozen=True):
         return f"{self.pool}/{self.server_type}/{self.missing}"
 
 
-def warmed(market: NodeOptions, shortages: Sequence[Shortage]) -> tuple[list[NodeOption], list[tuple[Shortage, str]]]:
+def warmed(
+    node_options: NodeOptions, shortages: Sequence[Shortage]
+) -> tuple[list[NodeOption], list[tuple[Shortage, str]]]:
     """What to buy, and the shortages that cannot be ended now, each with all that hinders it."""
-    left: list[float] = [limit.left for limit in market.limits]
-    bought: list[NodeOption] = []
+    left: list[float] = [limit.left for limit in node_options.limits]
+    launched: list[NodeOption] = []
     cold: list[tuple[Shortage, str]] = []
     for shortage in shortages:
         # The market's order is by price, which stays among those that are equally preferred.
-        kinds = sorted(_kinds_of(market, shortage), key=lambda number: market.kinds[number].tier, reverse=True)
+        options = sorted(
+            _kinds_of(node_options, shortage), key=lambda number: node_options.options[number].tier, reverse=True
+        )
         for _ in range(shortage.missing):
-            hindrances = {number: hindrance(market, left, number) for number in kinds}
+            hindrances = {number: hindrance(node_options, left, number) for number in options}
             number = next((number for number, hindrance in hindrances.items() if not hindrance), None)
             if number is None:
                 why = "; ".join(dict.fromkeys(hindrances.values()))
                 cold.append((shortage, why or f"no location sells {shortage.server_type} now"))
                 break
-            bought.append(market.kinds[number])
-            left = [rest - limit.use.get(number, 0) for limit, rest in zip(market.limits, left, strict=True)]
-    return bought, cold
+            launched.append(node_options.options[number])
+            left = [rest - limit.use.get(number, 0) for limit, rest in zip(node_options.limits, left, strict=True)]
+    return launched, cold
 
 
-def less_bought(
-    offerings: Sequence[Offering], bought: Sequence[NodeOption | PlannedNode], trials: Collection[str]
+def less_launched(
+    offerings: Sequence[Offering], launched: Sequence[NodeOption | PlannedNode], trials: Collection[str]
 ) -> tuple[Offering, ...]:
     """What is left of these offerings; a provider or family that is on trial sells one machine, and nothing beside."""
-    counts = Counter(kind.offering.id for kind in bought)
-    tried = {group for kind in bought for group in kind.offering.groups} & {*trials}
+    counts = Counter(option.offering.id for option in launched)
+    tried = {group for kind in launched for group in kind.offering.groups} & {*trials}
     return tuple(
         one if one.stock is None else msgspec.structs.replace(one, stock=max(0, one.stock - counts[one.id]))
         for one in offerings
@@ -61,26 +65,26 @@ def less_bought(
 
 
 def closed_by(
-    bought: Sequence[NodeOption | PlannedNode], trials: Collection[str], offerings: Sequence[Offering]
+    launched: Sequence[NodeOption | PlannedNode], trials: Collection[str], offerings: Sequence[Offering]
 ) -> frozenset[tuple[str, str]]:
     """By pool, offerings that are on trial there, alone or with their type, and of which it has its one machine now."""
-    pairs = {(one.pool.metadata.name, one.offering.id) for one in bought}
-    types = {(one.pool.metadata.name, one.offering.type_id) for one in bought}
+    pairs = {(one.pool.metadata.name, one.offering.id) for one in launched}
+    types = {(one.pool.metadata.name, one.offering.type_id) for one in launched}
     tried = {pair for pair in types if in_pool(*pair) in trials}
     alike = {(pool, one.id) for pool, type_id in tried for one in offerings if one.type_id == type_id}
     return frozenset(alike | {pair for pair in pairs if in_pool(*pair) in trials})
 
 
-def _kinds_of(market: NodeOptions, shortage: Shortage) -> list[int]:
+def _kinds_of(node_options: NodeOptions, shortage: Shortage) -> list[int]:
     pool, server_type = shortage.pool, shortage.server_type.lower()
     return [
         number
-        for number, kind in enumerate(market.kinds)
-        if kind.pool.metadata.name == pool and kind.offering.server_type.lower() == server_type
+        for number, option in enumerate(node_options.options)
+        if option.pool.metadata.name == pool and option.offering.server_type.lower() == server_type
     ]
 
 
-def hindrance(market: NodeOptions, left: Sequence[float], number: int) -> str:
+def hindrance(node_options: NodeOptions, left: Sequence[float], number: int) -> str:
     """Which limit is in the way of one more of this kind; empty if none is."""
-    limits = zip(market.limits, left, strict=True)
+    limits = zip(node_options.limits, left, strict=True)
     return next((limit.what for limit, rest in limits if limit.use.get(number, 0) > rest + _ROUNDING), "")

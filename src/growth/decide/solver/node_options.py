@@ -47,21 +47,21 @@ class NodeOption:
 class NodeOptions:
     """All kinds and limits, and the maker of their nodes."""
 
-    kinds: tuple[NodeOption, ...]
+    options: tuple[NodeOption, ...]
     limits: tuple[PurchaseLimit, ...]
     pools: tuple[str, ...]
     maker: TemplateNodes
 
-    def node(self, name: str, kind: int) -> TemplateNode:
+    def node(self, name: str, option: int) -> TemplateNode:
         """A node of this kind under this name."""
-        return self.maker.make(name, self.kinds[kind].pool, self.kinds[kind].offering)
+        return self.maker.make(name, self.options[option].pool, self.options[option].offering)
 
 
 def node_options_of(
     simulated: SimulatedCluster,
     pools: Sequence[NodePool],
     offerings: Sequence[Offering],
-    bought: Sequence[PoolUsage] = (),
+    launched: Sequence[PoolUsage] = (),
     trials: Collection[str] = (),
     *,
     closed: Collection[tuple[str, str]] = (),
@@ -73,7 +73,7 @@ def node_options_of(
     trial in one pool.
     """
     maker = TemplateNodes(simulated)
-    kinds: list[NodeOption] = []
+    options: list[NodeOption] = []
     daemons = _DaemonRoom()
     for pool in sorted(pools, key=lambda one: one.metadata.name):
         types = {one.name.lower(): one for one in pool.spec.server_types}
@@ -81,17 +81,17 @@ def node_options_of(
             server_type = types.get(offering.server_type.lower())
             is_closed = (pool.metadata.name, offering.id) in closed
             if server_type is not None and offering.is_cloud and sells(pool, offering) and not is_closed:
-                kinds.append(_kind(maker, pool, as_billed(offering, pool), server_type, daemons))
+                options.append(_kind(maker, pool, as_billed(offering, pool), server_type, daemons))
     # Cheapest first within a tier, then by name: equal prices are always tried in the same order.
-    kinds.sort(key=lambda kind: (kind.offering.price_per_hour, kind.offering.id, kind.pool.metadata.name))
+    options.sort(key=lambda option: (option.offering.price_per_hour, option.offering.id, option.pool.metadata.name))
     names = sorted(pool.metadata.name for pool in pools)
-    limits = (*_limits(kinds, pools, bought), *_trial_limits(kinds, trials))
-    return NodeOptions(tuple(kinds), limits, tuple(names), maker)
+    limits = (*_limits(options, pools, launched), *_trial_limits(options, trials))
+    return NodeOptions(tuple(options), limits, tuple(names), maker)
 
 
-def without_tiers(market: NodeOptions) -> NodeOptions:
+def without_tiers(node_options: NodeOptions) -> NodeOptions:
     """The same market with nothing bought before anything else but for its price."""
-    return replace(market, kinds=tuple(replace(kind, tier=(0, 0, 0)) for kind in market.kinds))
+    return replace(node_options, options=tuple(replace(option, tier=(0, 0, 0)) for option in node_options.options))
 
 
 class _DaemonRoom:
@@ -126,52 +126,54 @@ def _kind(
     return NodeOption(pool, offering, new, room, tier)
 
 
-def _limits(kinds: Sequence[NodeOption], pools: Sequence[NodePool], bought: Sequence[PoolUsage]) -> list[PurchaseLimit]:
+def _limits(
+    options: Sequence[NodeOption], pools: Sequence[NodePool], launched: Sequence[PoolUsage]
+) -> list[PurchaseLimit]:
     limits: list[PurchaseLimit] = []
     for pool in sorted(pools, key=lambda one: one.metadata.name):
         name, stated = pool.metadata.name, pool.spec.limits
-        own = [number for number, kind in enumerate(kinds) if kind.pool.metadata.name == name]
-        had = [one for one in bought if one.pool == name]
+        own = [number for number, option in enumerate(options) if option.pool.metadata.name == name]
+        had = [one for one in launched if one.pool == name]
         if stated.nodes is not None:
             left = stated.nodes - sum(one.nodes for one in had)
             limits.append(PurchaseLimit(f"pool {name} may have {stated.nodes} nodes", left, dict.fromkeys(own, 1.0)))
         if stated.cpu is not None:
             left = milli_value(str(stated.cpu)) - sum(one.cpu_millis for one in had)
-            use = {number: float(milli_value(kinds[number].offering.resources["cpu"])) for number in own}
+            use = {number: float(milli_value(options[number].offering.resources["cpu"])) for number in own}
             limits.append(PurchaseLimit(f"pool {name} may have {stated.cpu} CPU", left, use))
         if stated.memory is not None:
             left = value(str(stated.memory)) - sum(one.memory_bytes for one in had)
-            use = {number: float(value(kinds[number].offering.resources["memory"])) for number in own}
+            use = {number: float(value(options[number].offering.resources["memory"])) for number in own}
             limits.append(PurchaseLimit(f"pool {name} may have {stated.memory} memory", left, use))
         if stated.cost_per_hour is not None:
             left = parse(str(stated.cost_per_hour)).nanos / 1e9 - sum(one.cost_per_hour for one in had)
-            use = {number: kinds[number].offering.price_per_hour for number in own}
+            use = {number: options[number].offering.price_per_hour for number in own}
             limits.append(PurchaseLimit(f"pool {name} may cost {stated.cost_per_hour} an hour", left, use))
         for one in pool.spec.server_types:
             if one.max is not None:
-                same = [number for number in own if kinds[number].offering.server_type.lower() == one.name.lower()]
+                same = [number for number in own if options[number].offering.server_type.lower() == one.name.lower()]
                 had_of_type = [b.nodes for b in had if b.server_type.lower() == one.name.lower()]
                 what = f"pool {name} may have {one.max} of {one.name}"
                 limits.append(PurchaseLimit(what, one.max - sum(had_of_type), dict.fromkeys(same, 1.0)))
-    for offering in {kind.offering.id: kind.offering for kind in kinds}.values():
+    for offering in {kind.offering.id: kind.offering for kind in options}.values():
         if offering.stock is not None:
-            same = [number for number, kind in enumerate(kinds) if kind.offering.id == offering.id]
+            same = [number for number, kind in enumerate(options) if kind.offering.id == offering.id]
             limits.append(
                 PurchaseLimit(f"{offering.id} has {offering.stock} in stock", offering.stock, dict.fromkeys(same, 1.0))
             )
     return [limit for limit in limits if limit.use]
 
 
-def _trial_limits(kinds: Sequence[NodeOption], trials: Collection[str]) -> Iterator[PurchaseLimit]:
+def _trial_limits(options: Sequence[NodeOption], trials: Collection[str]) -> Iterator[PurchaseLimit]:
     for group in trials:
-        same = [number for number, kind in enumerate(kinds) if group in _tried_as(kind)]
+        same = [number for number, option in enumerate(options) if group in _tried_as(option)]
         if same:
             yield PurchaseLimit(
                 f"of {group} one machine comes first, to see whether it works", 1, dict.fromkeys(same, 1.0)
             )
 
 
-def _tried_as(kind: NodeOption) -> tuple[str, ...]:
+def _tried_as(option: NodeOption) -> tuple[str, ...]:
     """Whose trial it would be to launch one of these."""
-    pool = kind.pool.metadata.name
-    return (*kind.offering.groups, in_pool(pool, kind.offering.id), in_pool(pool, kind.offering.type_id))
+    pool = option.pool.metadata.name
+    return (*option.offering.groups, in_pool(pool, option.offering.id), in_pool(pool, option.offering.type_id))

@@ -47,7 +47,7 @@ def _binding(problem: PackingProblem, packing: Packing) -> list[int]:
     """Limits of which less is left than some machine uses, the scarcest first."""
     left = problem.limit_left.copy()
     for one in packing.bins:
-        left -= problem.limit_use[:, one.kind] * one.times
+        left -= problem.limit_use[:, one.option] * one.times
     is_binding: Bools = np.asarray((problem.limit_use > left[:, None] + 1e-9).any(axis=1))
     share: Floats = left / np.maximum(problem.limit_left, 1e-9)
     order: list[int] = np.argsort(share, kind="stable").tolist()
@@ -113,11 +113,11 @@ class NodeSelector:
         whole = self._by_tiers(portions, self._limits, back)
         nodes: list[AssignedMachine] = []
         unplaced: list[Pod] = []
-        for rows, kinds, bins in whole.batches:
+        for rows, options, bins in whole.batches:
             bins.sort(key=partial(_slack, rows))  # the fullest first: see PlacementSolution.buy
             placed, without = PodAssignment(self._tags, rows, queues).run(bins)
             for node in placed:
-                node.kind = int(kinds[node.kind])
+                node.option = int(options[node.option])
             nodes += [node for node in placed if node.pods]
             unplaced += without
         return NodeSelection(
@@ -126,30 +126,32 @@ class NodeSelector:
 
     def _by_tiers(self, portions: Sequence[Portion], limits: Floats, back: int) -> "_Batches":
         """All portions at once: what a higher tier takes, no lower one sees."""
-        tiers = sorted({kind.tier for kind in self._table.market.kinds}, reverse=True)
+        tiers = sorted({option.tier for option in self._table.node_options.options}, reverse=True)
         result = _Batches([], list(portions), limits.copy(), is_optimal=len(tiers) == 1)
         for tier in tiers:
             if not result.left:
                 break
-            kinds = np.array([at for at, kind in enumerate(self._table.market.kinds) if kind.tier == tier])
-            found = self._search(tier, result.left, kinds, result.limits)
+            options = np.array([at for at, kind in enumerate(self._table.node_options.options) if kind.tier == tier])
+            found = self._search(tier, result.left, options, result.limits)
             rows, at = found.rows, max(0, len(found.packings) - 1 - back)
             packing = found.packings[at]
             result.is_first = result.is_first and at == 0
             result.is_optimal = result.is_optimal and found.is_optimal
             result.bound = found.bound if len(tiers) == 1 and not packing.left.any() else None
             for one in packing.bins:
-                result.limits -= rows.problem.limit_use[:, one.kind] * one.times
+                result.limits -= rows.problem.limit_use[:, one.option] * one.times
             kept, result.left = _split(rows, packing)
-            result.batches.append((kept, kinds, list(packing.bins)))
+            result.batches.append((kept, options, list(packing.bins)))
         return result
 
-    def _search(self, tier: tuple[int, int, int], portions: Sequence[Portion], kinds: Ints, limits: Floats) -> "_Found":
+    def _search(
+        self, tier: tuple[int, int, int], portions: Sequence[Portion], options: Ints, limits: Floats
+    ) -> "_Found":
         """Plans for one tier, searched for once however often they are asked for."""
         key = (tier, tuple(map(id, portions)), limits.tobytes())
         found = self._found.get(key)
         if found is None:
-            rows = rows_of(self._table, self._groups, portions, self._allowed, kinds)
+            rows = rows_of(self._table, self._groups, portions, self._allowed, options)
             found = self._found[key] = self._packed(rows, list(portions), limits)
         return found
 
@@ -194,7 +196,7 @@ def _slack(rows: ProblemRows, one: Bin) -> float:
     """How much of a machine's scarcest resource would stay free: 0 is full."""
     problem = rows.problem
     used = sum(problem.need[row] * pods for row, pods in one.content)
-    room = np.maximum(problem.room[one.kind], 1)
+    room = np.maximum(problem.room[one.option], 1)
     return float(((room - used) / room).min())
 
 

@@ -42,7 +42,7 @@ class PlacementSolution(msgspec.Struct, frozen=True):
     """One answer of the solver."""
 
     outcome: Outcome
-    buy: tuple[PlannedNode, ...] = ()
+    launch: tuple[PlannedNode, ...] = ()
     existing: tuple[FilledNode, ...] = ()
     left_out: tuple[UnplacedPod, ...] = ()
     keep: frozenset[str] = frozenset()
@@ -61,4 +61,4 @@ class PlacementSolution(msgspec.Struct, frozen=True):
     @property
     def placed(self) -> int:
         """How many pods have a place."""
-        return sum(len(one.pods) for one in self.buy) + sum(len(one.pods) for one in self.existing)
+        return sum(len(one.pods) for one in self.launch) + sum(len(one.pods) for one in self.existing)

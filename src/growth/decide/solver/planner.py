@@ -35,13 +35,13 @@ from growth.decide.solver.zone_assignment import ANYWHERE, Portion, ZoneDemand, 
 
 
 def plan(
-    simulated: SimulatedCluster, pods: Sequence[Pod], market: NodeOptions, budget: StepBudget | None = None
+    simulated: SimulatedCluster, pods: Sequence[Pod], node_options: NodeOptions, budget: StepBudget | None = None
 ) -> PlacementSolution:
     """The best answer within the budget. ``pods`` is demand (see fit.demand): what is not demand is not here."""
     if not pods:
         return PlacementSolution("NoDemands")
     mark = simulated.mark()
-    planning = _Planning(simulated, pods, market, budget or StepBudget())
+    planning = _Planning(simulated, pods, node_options, budget or StepBudget())
     try:
         return planning.run()
     finally:
@@ -51,13 +51,13 @@ def plan(
 
 class _Planning:
     def __init__(
-        self, simulated: SimulatedCluster, pods: Sequence[Pod], market: NodeOptions, budget: StepBudget
+        self, simulated: SimulatedCluster, pods: Sequence[Pod], node_options: NodeOptions, budget: StepBudget
     ) -> None:
         self._simulated, self._budget, self._pods = simulated, budget, pods
         self._start = simulated.mark()
         found = grouped(pods, simulated)
         self._groups, self._selectors = found.groups, found.selectors
-        self._market, self._resources = market, resources_of(self._groups)
+        self._market, self._resources = node_options, resources_of(self._groups)
         self._existing: dict[str, list[Pod]] = {}
         self._left_out: list[UnplacedPod] = []
         self._queues: dict[int, list[Pod]] = {}
@@ -106,7 +106,7 @@ class _Planning:
         kept_out = best.left_out[len(self._left_out) :]
         if wrongs_the_important(best, kept_out):
             best = min(best, self._by_levels(masks), key=self._rank)
-        if kept_out and len({kind.tier for kind in self._market.kinds}) > 1:
+        if kept_out and len({option.tier for option in self._market.options}) > 1:
             self._simulated.back_to(self._start)
             flat = _Planning(self._simulated, self._pods, without_tiers(self._market), self._budget).run()
             if self._rank(flat)[0] < self._rank(best)[0]:
@@ -126,7 +126,9 @@ class _Planning:
         sketch.left_out += self._left_out
         waiting = [pod for queue in self._queues.values() for pod in reversed(queue)]
         plan_by_levels(
-            sketch, waiting, lambda pods, market: _Planning(self._simulated, pods, market, self._budget).run()
+            sketch,
+            waiting,
+            lambda pods, node_options: _Planning(self._simulated, pods, node_options, self._budget).run(),
         )
         check(sketch, is_proven=False, is_cheapest=False, hopeless=len(self._left_out))
         solution = self._solution(sketch, self._fluid_bound(sketch))
@@ -139,7 +141,7 @@ class _Planning:
         sketch = DraftPlan(self._simulated, self._table, self._groups, masks, purchase.limits, existing)
         sketch.left_out += self._left_out
         for node in purchase.nodes:
-            sketch.bought[sketch.new_name()] = (node.kind, node.pods)
+            sketch.launched[sketch.new_name()] = (node.option, node.pods)
         singles = self._singles(zones, purchase)
         if singles:
             place_singly(sketch, singles)
@@ -150,8 +152,8 @@ class _Planning:
         return self._solution(sketch, self._bound(sketch, purchase, zones))
 
     def _price_of(self, purchase: NodeSelection) -> float:
-        kinds = self._table.market.kinds
-        return sum(kinds[node.kind].offering.price_per_hour for node in purchase.nodes)
+        options = self._table.node_options.options
+        return sum(options[node.option].offering.price_per_hour for node in purchase.nodes)
 
     def _without_buying(self) -> PlacementSolution:
         nodes = [(STANDS, pods) for pods in self._existing.values()]
@@ -163,11 +165,11 @@ class _Planning:
     def _fill_standing(self) -> None:
         if not self._simulated.nodes:
             return
-        standing = ExistingNodes(self._simulated, self._resources)
-        before = standing.free.copy()
+        existing = ExistingNodes(self._simulated, self._resources)
+        before = existing.free.copy()
         # Who is let in by others is asked once more when those have come.
         for group in [*self._groups, *(group for group in self._groups if group.rules.may_be_let_in_later)]:
-            placed = standing.place(group) if group.pods else []
+            placed = existing.place(group) if group.pods else []
             if placed:
                 self._has_rules_on_standing |= group.rules is not PLAIN or bool(group.carries)
                 taken = {pod.metadata.uid for _, pods in placed for pod in pods}
@@ -252,20 +254,20 @@ class _Planning:
     def _rank(self, solution: PlacementSolution) -> tuple[tuple[int, ...], float, int]:
         """What makes a plan better: nobody important left out, then cheaper, then fewer machines."""
         left_out = left_out_by_importance(self._levels, solution.left_out)
-        return left_out, round(solution.cost_per_hour, 9), len(solution.buy)
+        return left_out, round(solution.cost_per_hour, 9), len(solution.launch)
 
     def _solution(self, sketch: DraftPlan, bound: float) -> PlacementSolution:
-        kinds = self._table.market.kinds
-        buy = [
-            PlannedNode(name, kinds[kind].pool, kinds[kind].offering, tuple(pods))
-            for name, (kind, pods) in sketch.bought.items()
+        options = self._table.node_options.options
+        launch = [
+            PlannedNode(name, options[option].pool, options[option].offering, tuple(pods))
+            for name, (option, pods) in sketch.launched.items()
         ]
-        cost = sum(node.offering.price_per_hour for node in buy)
-        nodes = [*sketch.bought.values(), *((STANDS, pods) for pods in sketch.existing.values())]
+        cost = sum(node.offering.price_per_hour for node in launch)
+        nodes = [*sketch.launched.values(), *((STANDS, pods) for pods in sketch.existing.values())]
         distinct = list({id(mask): mask for mask in sketch.masks}.values())
         return PlacementSolution(
             outcome="IncompletePlacement" if sketch.left_out else "AllPlaced",
-            buy=tuple(buy),
+            launch=tuple(launch),
             existing=tuple(FilledNode(name, tuple(pods)) for name, pods in sketch.existing.items()),
             left_out=tuple(sketch.left_out),
             keep=to_keep(nodes, distinct, self._slots, self._rivals(sketch)),
@@ -280,8 +282,8 @@ class _Planning:
             return []
         return [sketch.masks[number] for number, group in enumerate(self._groups) if not out.isdisjoint(group.uids)]
 
-    def _slots(self, kind: int, pod: Pod) -> int:
-        room = self._market.kinds[kind].room
+    def _slots(self, option: int, pod: Pod) -> int:
+        room = self._market.options[option].room
         requests = self._simulated.requests(pod)
         return min(room.get(name, 0) // amount for name, amount in requests.items() if amount and name in room)
 
@@ -295,7 +297,7 @@ class _Planning:
 
     def _fluid_bound(self, sketch: DraftPlan) -> float:
         """The bound for everybody who is placed; room that exists is free, and may be cut into fractions, too."""
-        if not sketch.bought:
+        if not sketch.launched:
             return 0.0
         out = {one.pod.metadata.uid for one in sketch.left_out}
         portions = [
@@ -303,7 +305,7 @@ class _Planning:
             for number, group in enumerate(self._groups)
             if (placed := len(group.uids) - sum(uid in out for uid in group.uids)) and sketch.masks[number].any()
         ]
-        everything = np.arange(len(self._table.market.kinds))
+        everything = np.arange(len(self._table.node_options.options))
         rows = rows_of(self._table, self._groups, portions, sketch.masks, everything)
         spare = None
         if self._spare is not None and self._has_use_for_room(sketch):

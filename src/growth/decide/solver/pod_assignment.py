@@ -18,7 +18,7 @@ from growth.decide.solver.problem_rows import ProblemRows
 class AssignedMachine:
     """One machine of the plan with its pods."""
 
-    kind: int
+    option: int
     pods: list[Pod] = field(default_factory=list[Pod])
     places: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(row, group) of each pod, in the order of ``pods``."""
@@ -60,7 +60,7 @@ class PodAssignment:
         nodes: list[AssignedMachine] = []
         for one in bins:
             for _ in range(one.times):
-                node = AssignedMachine(one.kind)
+                node = AssignedMachine(one.option)
                 nodes.append(node)
                 for row, pods in one.content:
                     self._fill(node, row, pods)

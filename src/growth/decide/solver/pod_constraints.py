@@ -103,9 +103,9 @@ def rules_of(pod: Pod, selectors: Selectors) -> PodConstraints:
         zone_apart=tuple(number for number, term in away if term.topology_key == ZONE),
         zone_together=tuple(selectors.number(namespace, _own(term.label_selector)) for term in near),
     )
-    kinds = (rules.zone_spread, rules.zone_apart, rules.zone_together)
+    options = (rules.zone_spread, rules.zone_apart, rules.zone_together)
     # Rules of several kinds about zones at once are rare, and so are several spreads over zones.
-    return ODD if sum(map(bool, kinds)) > 1 or any(len(kind) > 1 for kind in kinds) else rules
+    return ODD if sum(map(bool, options)) > 1 or any(len(option) > 1 for option in options) else rules
 
 
 def _own(selector: LabelSelector | None) -> LabelSelector:

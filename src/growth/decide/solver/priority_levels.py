@@ -25,7 +25,7 @@ def left_out_by_importance(levels: Sequence[int], left_out: Sequence[UnplacedPod
 def wrongs_the_important(solution: PlacementSolution, left_out: Sequence[UnplacedPod]) -> bool:
     """Whether a machine is bought for somebody who matters less than one of these who are left out."""
     most = max((one.pod.spec.priority for one in left_out), default=None)
-    return most is not None and any(pod.spec.priority < most for node in solution.buy for pod in node.pods)
+    return most is not None and any(pod.spec.priority < most for node in solution.launch for pod in node.pods)
 
 
 def plan_by_levels(
@@ -50,15 +50,19 @@ def _adopted(
     sketch: DraftPlan, pods: Sequence[Pod], subplan: Callable[[Sequence[Pod], NodeOptions], PlacementSolution]
 ) -> list[UnplacedPod]:
     """Plan for these beside what the sketch holds, and take it into the sketch; returned are those left out."""
-    market = sketch.table.market
-    limits = [replace(limit, left=left) for limit, left in zip(market.limits, sketch.limits.tolist(), strict=True)]
+    node_options = sketch.table.node_options
+    limits = [
+        replace(limit, left=left) for limit, left in zip(node_options.limits, sketch.limits.tolist(), strict=True)
+    ]
     mark = sketch.simulated.mark()
-    found = subplan(pods, replace(market, limits=tuple(limits)))
+    found = subplan(pods, replace(node_options, limits=tuple(limits)))
     sketch.simulated.back_to(mark)
-    kinds = {(kind.pool.metadata.name, kind.offering.id): number for number, kind in enumerate(market.kinds)}
-    for node in found.buy:
-        kind = kinds[node.pool.metadata.name, node.offering.id]
-        sketch.bought[node.name] = (kind, list(node.pods))
+    options = {
+        (option.pool.metadata.name, option.offering.id): number for number, option in enumerate(node_options.options)
+    }
+    for node in found.launch:
+        kind = options[node.pool.metadata.name, node.offering.id]
+        sketch.launched[node.name] = (kind, list(node.pods))
         sketch.limits -= sketch.table.limit_use[:, kind]
     for filled in found.existing:
         for pod in filled.pods:

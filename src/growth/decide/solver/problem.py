@@ -61,7 +61,7 @@ class PackingProblem:
         return len(self.count)
 
     @property
-    def kinds(self) -> int:
+    def options(self) -> int:
         """How many kinds there are."""
         return len(self.price)
 
@@ -75,7 +75,7 @@ class PackingProblem:
 class Bin:
     """So many machines of one kind that all hold the same: ``content`` is (row, pods of it on each)."""
 
-    kind: int
+    option: int
     content: tuple[tuple[int, int], ...]
     times: int
 
@@ -123,7 +123,7 @@ def packing_of(problem: PackingProblem, bins: list[Bin]) -> Packing:
     left = problem.count.copy()
     cost = 0.0
     for one in bins:
-        cost += one.times * float(problem.price[one.kind])
+        cost += one.times * float(problem.price[one.option])
         for row, pods in one.content:
             left[row] -= pods * one.times
     return Packing(tuple(bins), left, cost)

@@ -65,26 +65,26 @@ def resources_of(groups: Sequence[EquivalenceGroup]) -> list[str]:
 class NodeOptionTable:
     """Kinds as arrays, and which of them each group may be bought."""
 
-    def __init__(self, market: NodeOptions, resources: Sequence[str]) -> None:
-        self.market = market
+    def __init__(self, node_options: NodeOptions, resources: Sequence[str]) -> None:
+        self.node_options = node_options
         self.resources = tuple(resources)
         self.room = np.array(
-            [[kind.room.get(name, 0) for name in resources] for kind in market.kinds], dtype=np.int64
-        ).reshape(len(market.kinds), len(resources))
-        self.true_price = np.array([kind.offering.price_per_hour for kind in market.kinds], dtype=np.float64)
+            [[option.room.get(name, 0) for name in resources] for option in node_options.options], dtype=np.int64
+        ).reshape(len(node_options.options), len(resources))
+        self.true_price = np.array([kind.offering.price_per_hour for kind in node_options.options], dtype=np.float64)
         self.price = _weighed(self.true_price)
         self.has_gifts = bool((self.true_price <= 0).any())
-        self.zones: list[str] = sorted({kind.zone for kind in market.kinds})
-        self.kind_zone = np.array([self.zones.index(kind.zone) for kind in market.kinds], dtype=np.int64)
-        self.limit_left = np.array([max(0.0, limit.left) for limit in market.limits], dtype=np.float64)
-        self.limit_use = np.zeros((len(market.limits), len(market.kinds)))
-        for at, limit in enumerate(market.limits):
+        self.zones: list[str] = sorted({kind.zone for kind in node_options.options})
+        self.kind_zone = np.array([self.zones.index(kind.zone) for kind in node_options.options], dtype=np.int64)
+        self.limit_left = np.array([max(0.0, limit.left) for limit in node_options.limits], dtype=np.float64)
+        self.limit_use = np.zeros((len(node_options.limits), len(node_options.options)))
+        for at, limit in enumerate(node_options.limits):
             for kind, use in limit.use.items():
                 self.limit_use[at, kind] = use
         self.is_left: Bools = np.asarray((self.limit_use <= self.limit_left[:, None] + 1e-9).all(axis=0))
         """[kind] whether one of it may be bought at all."""
-        tiers = sorted({kind.tier for kind in market.kinds}, reverse=True)
-        self.tier_rank = np.array([tiers.index(kind.tier) for kind in market.kinds], dtype=np.int64)
+        tiers = sorted({kind.tier for kind in node_options.options}, reverse=True)
+        self.tier_rank = np.array([tiers.index(kind.tier) for kind in node_options.options], dtype=np.int64)
         """[kind] 0 is bought first."""
 
     def zones_of(self, group: EquivalenceGroup, mask: Bools) -> tuple[tuple[str, ...], int]:
@@ -117,7 +117,7 @@ def rows_of(
     groups: Sequence[EquivalenceGroup],
     portions: Sequence[Portion],
     allowed: Sequence[Bools],
-    kinds: Ints,
+    options: Ints,
 ) -> ProblemRows:
     """The problem of packing these portions into these kinds; ``allowed`` says per group which kinds take it."""
     cliques = cliques_of(groups)
@@ -125,7 +125,7 @@ def rows_of(
     keys: dict[tuple[object, ...], int] = {}
     members: list[list[Portion]] = []
     # Groups that may be bought the same machines share one mask.
-    masks = {id(mask): mask[kinds] for mask in allowed}
+    masks = {id(mask): mask[options] for mask in allowed}
     texts = {identity: mask.tobytes() for identity, mask in masks.items()}
     for portion in portions:
         number = portion.group
@@ -144,11 +144,13 @@ def rows_of(
         zone=np.array([_zone(table, row[0].zone) for row in members], dtype=np.int64),
         clique=np.array([clique_of[row[0].group] for row in members], dtype=np.int64),
         clique_cap=np.array(cliques.caps, dtype=np.int64),
-        allowed=np.array([masks[id(allowed[row[0].group])] for row in members], dtype=np.bool_).reshape(-1, len(kinds)),
-        room=table.room[kinds] // unit,
-        price=table.price[kinds],
-        kind_zone=table.kind_zone[kinds],
-        limit_use=table.limit_use[:, kinds],
+        allowed=np.array([masks[id(allowed[row[0].group])] for row in members], dtype=np.bool_).reshape(
+            -1, len(options)
+        ),
+        room=table.room[options] // unit,
+        price=table.price[options],
+        kind_zone=table.kind_zone[options],
+        limit_use=table.limit_use[:, options],
         limit_left=table.limit_left,
     )
     return ProblemRows(problem, members, unit)

@@ -95,17 +95,17 @@ def to_keep(
     take the place (``rivals``: the kinds they may go to). ``slots`` says how many pods of a template a fresh node of a
     kind holds.
     """
-    kinds = sorted({kind for kind, _ in nodes})
-    root = {kind: kind for kind in kinds}
+    options = sorted({option for option, _ in nodes})
+    root = {kind: kind for kind in options}
 
-    def find(kind: int) -> int:
-        while root[kind] != kind:
-            kind = root[kind]
-        return kind
+    def find(option: int) -> int:
+        while root[option] != option:
+            option = root[option]
+        return option
 
     for mask in masks:
         # Whoever may be bought a machine was turned away by the nodes there are, but they may have room by then.
-        linked = [kind for kind in kinds if kind == STANDS or mask[kind]]
+        linked = [kind for kind in options if kind == STANDS or mask[kind]]
         for kind in linked[1:]:
             root[find(kind)] = find(linked[0])
     together: dict[int, list[tuple[int, Sequence[Pod]]]] = {}
@@ -123,7 +123,7 @@ def _each_is_needed(members: Sequence[tuple[int, Sequence[Pod]]], slots: Callabl
     """Whether pods of one template, without rules about each other, lie on nodes of which none could be spared."""
     first = members[0][1][0]
     total = sum(len(pods) for _, pods in members)
-    if total > MAX_LEFT_ALONE or any(kind == STANDS for kind, _ in members):
+    if total > MAX_LEFT_ALONE or any(option == STANDS for option, _ in members):
         return False
     same = (first.metadata.namespace, id(first.spec), id(first.metadata.labels))
     for _, pods in members:

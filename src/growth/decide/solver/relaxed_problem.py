@@ -43,20 +43,20 @@ class RelaxedProblem:
 
     def bin_here(self, one: Bin) -> Bin | None:
         """A bin of the original in terms of this problem."""
-        kind = int(self.kind_of[one.kind])
-        if kind < 0:
+        option = int(self.kind_of[one.option])
+        if option < 0:
             return None
         content: dict[int, int] = {}
         for row, pods in one.content:
             here = int(self.row_of[row])
             content[here] = content.get(here, 0) + pods
-        return Bin(kind, tuple(sorted(content.items())), one.times)
+        return Bin(option, tuple(sorted(content.items())), one.times)
 
 
-def collapsed(problem: PackingProblem, kinds: Ints) -> RelaxedProblem:
+def collapsed(problem: PackingProblem, options: Ints) -> RelaxedProblem:
     """Merge rows and kinds that differ in nothing but their zone."""
     is_free = (problem.zone == ANY_ZONE)[:, None]
-    masks = np.packbits(problem.allowed[:, kinds], axis=1)
+    masks = np.packbits(problem.allowed[:, options], axis=1)
     # A free row is always one of its own, and so are equal rows of one zone: merged, nobody could say which of the two
     # a slot means.
     key = np.column_stack([problem.need, problem.clique, is_free, masks]).astype(np.int64)
@@ -67,17 +67,17 @@ def collapsed(problem: PackingProblem, kinds: Ints) -> RelaxedProblem:
     for row, (here, zone) in enumerate(zip(row_of.tolist(), problem.zone.tolist(), strict=True)):
         members.setdefault((here, zone), row)
     kind_key = np.column_stack(
-        [problem.room[kinds], problem.price[kinds], problem.limit_use[:, kinds].T, problem.allowed[:, kinds].T]
+        [problem.room[options], problem.price[options], problem.limit_use[:, options].T, problem.allowed[:, options].T]
     )
     _, kind_first, kind_here = np.unique(kind_key, axis=0, return_index=True, return_inverse=True)
     kind_here = kind_here.reshape(-1)
     twins: list[list[int]] = [[] for _ in kind_first]
-    kind_of = np.full(problem.kinds, -1)
-    for kind, here in zip(kinds.tolist(), kind_here.tolist(), strict=True):
-        kind_of[kind] = here
-        if problem.kind_zone[kind] not in [problem.kind_zone[twin] for twin in twins[here]]:
-            twins[here].append(kind)
-    kept = kinds[kind_first]
+    kind_of = np.full(problem.options, -1)
+    for option, here in zip(options.tolist(), kind_here.tolist(), strict=True):
+        kind_of[option] = here
+        if problem.kind_zone[option] not in [problem.kind_zone[twin] for twin in twins[here]]:
+            twins[here].append(option)
+    kept = options[kind_first]
     count = np.zeros(len(first), dtype=np.int64)
     np.add.at(count, row_of, problem.count)
     smaller = replace(
@@ -108,32 +108,32 @@ def _ordinals(keys: Ints) -> Ints:
 
 def promising_kinds(problem: PackingProblem) -> Ints:
     """Kinds worth looking at: none that another one replaces, none far too large, and not too many."""
-    kinds = _without_oversized(problem, np.flatnonzero(problem.allowed.any(axis=0)))
-    kinds = _without_replaceable(problem, kinds)
-    return _thinned(problem, kinds)
+    options = _without_oversized(problem, np.flatnonzero(problem.allowed.any(axis=0)))
+    options = _without_replaceable(problem, options)
+    return _thinned(problem, options)
 
 
-def _without_replaceable(problem: PackingProblem, kinds: Ints) -> Ints:
+def _without_replaceable(problem: PackingProblem, options: Ints) -> Ints:
     """Leave out kinds for which another one in the same zone takes the same pods, has the room and costs no more.
 
     If no row is bound to a zone, zones make no difference.
     """
     is_free = bool((problem.zone == ANY_ZONE).all())
-    zone = np.zeros(problem.kinds, dtype=np.int64) if is_free else problem.kind_zone
+    zone = np.zeros(problem.options, dtype=np.int64) if is_free else problem.kind_zone
     key = np.column_stack([zone, problem.limit_use.T, problem.price, problem.room])
-    _, first = np.unique(key[kinds], axis=0, return_index=True)
-    first = kinds[first]
+    _, first = np.unique(key[options], axis=0, return_index=True)
+    first = options[first]
     kept: list[int] = []
     for here in np.unique(zone[first]).tolist():
         kept += _best_in_zone(problem, first[zone[first] == here])
     return np.sort(np.array(kept, dtype=np.int64))
 
 
-def _best_in_zone(problem: PackingProblem, kinds: Ints) -> list[int]:
-    kinds = kinds[np.lexsort((kinds, problem.price[kinds]))]
-    room, use, takes = problem.room[kinds], problem.limit_use[:, kinds], problem.allowed[:, kinds]
+def _best_in_zone(problem: PackingProblem, options: Ints) -> list[int]:
+    options = options[np.lexsort((options, problem.price[options]))]
+    room, use, takes = problem.room[options], problem.limit_use[:, options], problem.allowed[:, options]
     kept: list[int] = []
-    for at in range(len(kinds)):
+    for at in range(len(options)):
         before = room[kept]
         if kept and (before >= room[at]).all(axis=1).any():
             others = np.array(kept)[(before >= room[at]).all(axis=1)]
@@ -141,51 +141,51 @@ def _best_in_zone(problem: PackingProblem, kinds: Ints) -> list[int]:
             if is_free.any():
                 continue
         kept.append(at)
-    return kinds[kept].tolist()
+    return options[kept].tolist()
 
 
-def _without_oversized(problem: PackingProblem, kinds: Ints) -> Ints:
+def _without_oversized(problem: PackingProblem, options: Ints) -> Ints:
     """If cliques force many machines, those much larger than the average share of the demand only strand room."""
     in_clique = problem.clique != NO_CLIQUE
     if not in_clique.any():
-        return kinds
+        return options
     sizes = np.bincount(problem.clique[in_clique], weights=problem.count[in_clique], minlength=len(problem.clique_cap))
     machines = float((sizes / problem.clique_cap).max())
     average = (problem.need * problem.count[:, None]).sum(axis=0) / max(machines, 1.0)
-    fine = ~(problem.room[kinds] > 2 * average).all(axis=1)
-    takes_all = problem.allowed[:, kinds[fine]].any(axis=1) == problem.allowed[:, kinds].any(axis=1)
-    return kinds[fine] if bool(takes_all.all()) else kinds
+    fine = ~(problem.room[options] > 2 * average).all(axis=1)
+    takes_all = problem.allowed[:, options[fine]].any(axis=1) == problem.allowed[:, options].any(axis=1)
+    return options[fine] if bool(takes_all.all()) else options
 
 
-def _thinned(problem: PackingProblem, kinds: Ints) -> Ints:
+def _thinned(problem: PackingProblem, options: Ints) -> Ints:
     """At most MAX_KINDS in each zone, spread over all sizes, the cheapest for its size first."""
     kept: list[int] = []
-    for zone in np.unique(problem.kind_zone[kinds]).tolist():
-        here = kinds[problem.kind_zone[kinds] == zone]
+    for zone in np.unique(problem.kind_zone[options]).tolist():
+        here = options[problem.kind_zone[options] == zone]
         if len(here) > MAX_KINDS:
             here = _spread_over_sizes(problem, here)
         kept += here.tolist()
     return np.sort(np.array(kept, dtype=np.int64))
 
 
-def _spread_over_sizes(problem: PackingProblem, kinds: Ints) -> Ints:
-    room: Floats = problem.room[kinds] / np.maximum(problem.room[kinds].max(axis=0), 1)
+def _spread_over_sizes(problem: PackingProblem, options: Ints) -> Ints:
+    room: Floats = problem.room[options] / np.maximum(problem.room[options].max(axis=0), 1)
     size = np.maximum(room.mean(axis=1), 1e-12)
-    rate = problem.price[kinds] / size
+    rate = problem.price[options] / size
     step = (np.log(size.max()) - np.log(size.min())) / MAX_KINDS + 1e-12
     level = ((np.log(size) - np.log(size.min())) / step).astype(np.int64)
     best: dict[int, int] = {}
     cheap = np.rint(rate * 1e12)
-    for index in np.lexsort((kinds, size, cheap)).tolist():
-        best.setdefault(int(level[index]), int(kinds[index]))
+    for index in np.lexsort((options, size, cheap)).tolist():
+        best.setdefault(int(level[index]), int(options[index]))
     chosen = set(best.values())
     # Whatever takes a row that nothing chosen takes must stay.
     taken: Bools = np.asarray(problem.allowed[:, sorted(chosen)].any(axis=1))
-    wanted: Bools = np.asarray(problem.allowed[:, kinds].any(axis=1))
+    wanted: Bools = np.asarray(problem.allowed[:, options].any(axis=1))
     missing = wanted > taken
     for index in np.argsort(rate, kind="stable").tolist():
-        takes = problem.allowed[:, kinds[index]]
+        takes = problem.allowed[:, options[index]]
         if bool((missing & takes).any()):
-            chosen.add(int(kinds[index]))
+            chosen.add(int(options[index]))
             missing &= ~takes
     return np.array(sorted(chosen), dtype=np.int64)

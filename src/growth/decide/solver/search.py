@@ -30,7 +30,7 @@ _WINDOW = 120
 _POOR = 0.12
 
 
-def fill_by_windows(problem: PackingProblem, kinds: Ints, taste: GreedyOptions) -> list[Bin]:
+def fill_by_windows(problem: PackingProblem, options: Ints, taste: GreedyOptions) -> list[Bin]:
     """Pack everything, window after window."""
     left = problem.count.copy()
     limits = problem.limit_left.copy()
@@ -42,11 +42,11 @@ def fill_by_windows(problem: PackingProblem, kinds: Ints, taste: GreedyOptions) 
         is_last = number == len(windows) - 1
         small = _part(problem, rows, left)
         own = GreedyOptions(taste.value[rows], taste.size[rows], taste.steps)
-        found, _, _ = fill(Knapsacks(small, kinds), own, small.count, limits)
+        found, _, _ = fill(Knapsacks(small, options), own, small.count, limits)
         for one in found if is_last else _well_filled(problem, found, own.value):
             content = tuple(sorted((int(rows[row]), pods) for row, pods in one.content))
-            bins.append(Bin(one.kind, content, one.times))
-            limits -= problem.limit_use[:, one.kind] * one.times
+            bins.append(Bin(one.option, content, one.times))
+            limits -= problem.limit_use[:, one.option] * one.times
             for row, pods in content:
                 left[row] -= pods * one.times
         carried = rows[left[rows] > 0]
@@ -74,9 +74,9 @@ def _part(problem: PackingProblem, rows: Ints, left: Ints) -> PackingProblem:
 def _well_filled(problem: PackingProblem, bins: list[Bin], value: Floats) -> list[Bin]:
     """All but the worst."""
     rates = [
-        sum(float(value[row]) * pods for row, pods in one.content) / float(problem.price[one.kind]) for one in bins
+        sum(float(value[row]) * pods for row, pods in one.content) / float(problem.price[one.option]) for one in bins
     ]
-    costs = [float(problem.price[one.kind]) * one.times for one in bins]
+    costs = [float(problem.price[one.option]) * one.times for one in bins]
     poor = _POOR * sum(costs)
     dropped: set[int] = set()
     for at in sorted(range(len(bins)), key=lambda at: (rates[at], at)):
@@ -98,19 +98,19 @@ _NEAR = 2e-4
 
 def packings(problem: PackingProblem, bound: FluidBound, budget: StepBudget) -> Iterator[Packing]:
     """Plans, each better than the one before."""
-    kinds = promising_kinds(problem)
-    if not len(kinds) or not problem.rows:
+    options = promising_kinds(problem)
+    if not len(options) or not problem.rows:
         yield packing_of(problem, [])
         return
     best: Packing | None = None
     size = dominant_price(problem)
     starts: list[Bin] = []
     if problem.rows > MAX_ROWS:
-        attempts = _windowed(problem, bound, size, kinds, budget)
+        attempts = _windowed(problem, bound, size, options, budget)
     else:
-        shelves = Knapsacks(problem, kinds)
+        knapsacks = Knapsacks(problem, options)
         attempts = chain(
-            _greedy(shelves, bound, size, budget, starts), _generated(shelves, bound, size, budget, starts)
+            _greedy(knapsacks, bound, size, budget, starts), _generated(knapsacks, bound, size, budget, starts)
         )
     for packing in (merged(problem, attempt) for attempt in attempts):
         if best is None or packing.rank < best.rank:
@@ -126,33 +126,33 @@ def _tastes(bound: FluidBound, size: Floats, budget: StepBudget) -> Iterator[Gre
 
 
 def _windowed(
-    problem: PackingProblem, bound: FluidBound, size: Floats, kinds: Ints, budget: StepBudget
+    problem: PackingProblem, bound: FluidBound, size: Floats, options: Ints, budget: StepBudget
 ) -> Iterator[Packing]:
     for taste in islice(_tastes(bound, size, budget), max(1, budget.passes // 3)):
         quick = replace(taste, steps=max(20, budget.steps // 3))
-        yield packing_of(problem, fill_by_windows(problem, kinds, quick))
+        yield packing_of(problem, fill_by_windows(problem, options, quick))
 
 
 def _greedy(
-    shelves: Knapsacks, bound: FluidBound, size: Floats, budget: StepBudget, starts: list[Bin]
+    knapsacks: Knapsacks, bound: FluidBound, size: Floats, budget: StepBudget, starts: list[Bin]
 ) -> Iterator[Packing]:
-    problem = shelves.problem
+    problem = knapsacks.problem
     for number, taste in enumerate(islice(_tastes(bound, size, budget), max(1, budget.passes))):
         # The first plan should be there soon.
         quick = taste if number else replace(taste, steps=max(20, budget.steps // 3))
-        bins, _, _ = fill(shelves, quick, problem.count, problem.limit_left)
+        bins, _, _ = fill(knapsacks, quick, problem.count, problem.limit_left)
         starts += bins
         yield packing_of(problem, bins)
 
 
 def _generated(
-    shelves: Knapsacks, bound: FluidBound, size: Floats, budget: StepBudget, starts: list[Bin]
+    knapsacks: Knapsacks, bound: FluidBound, size: Floats, budget: StepBudget, starts: list[Bin]
 ) -> Iterator[Packing]:
     """Column generation, as long as everything has a place: what limits forbid, it cannot cure."""
-    problem = shelves.problem
+    problem = knapsacks.problem
     if not budget.rounds or packing_of(problem, starts[:0]).left.sum() == 0:
         return
-    small = collapsed(problem, shelves.kinds)
+    small = collapsed(problem, knapsacks.options)
     begin = [here for one in starts if (here := small.bin_here(one)) is not None]
     value = np.zeros(small.problem.rows)
     value[small.row_of] = bound.row_value
@@ -162,4 +162,4 @@ def _generated(
         if checkpoint > budget.rounds or columns.is_done:
             return
         columns.improve(checkpoint, budget.steps, bound.cost * (1 + _NEAR))
-        yield from rounded(small, columns.known, shelves, taste)
+        yield from rounded(small, columns.known, knapsacks, taste)

@@ -90,25 +90,25 @@ class ZonePlan:
 
 
 def share_out(
-    groups: Sequence[EquivalenceGroup], asks: Sequence[ZoneDemand], standing: Mapping[int, Mapping[str, int]]
+    groups: Sequence[EquivalenceGroup], asks: Sequence[ZoneDemand], existing: Mapping[int, Mapping[str, int]]
 ) -> ZonePlan:
     """Give every ask a zone where its rules need one; ``standing`` counts the pods there are, by selector and zone."""
-    return _Sharing(groups, asks, standing).run()
+    return _Sharing(groups, asks, existing).run()
 
 
 class _Sharing:
     def __init__(
-        self, groups: Sequence[EquivalenceGroup], asks: Sequence[ZoneDemand], standing: Mapping[int, Mapping[str, int]]
+        self, groups: Sequence[EquivalenceGroup], asks: Sequence[ZoneDemand], existing: Mapping[int, Mapping[str, int]]
     ) -> None:
-        self._groups, self._asks, self._standing = groups, asks, standing
+        self._groups, self._asks, self._standing = groups, asks, existing
         self._plan = ZonePlan()
         spreading = {s for ask in asks for s, _ in groups[ask.group].rules.zone_spread}
         self._spread = sorted(spreading)
-        read = spreading | set(standing)
+        read = spreading | set(existing)
         read |= {s for ask in asks for s in (*self._rules(ask).zone_apart, *self._rules(ask).zone_together)}
-        self._count: dict[int, dict[str, int]] = {s: dict(standing.get(s, {})) for s in sorted(read)}
+        self._count: dict[int, dict[str, int]] = {s: dict(existing.get(s, {})) for s in sorted(read)}
         # Pods that come to their zone in any order, whatever else happens.
-        self._sure: dict[int, dict[str, int]] = {s: dict(standing.get(s, {})) for s in self._spread}
+        self._sure: dict[int, dict[str, int]] = {s: dict(existing.get(s, {})) for s in self._spread}
         self._numbers: dict[int, tuple[int, ...]] = {}
         self._low: dict[int, str] = {}
         self._filled: dict[int, set[str]] = {s: set() for s in self._spread}
@@ -272,7 +272,7 @@ class _Sharing:
             for selector in (*self._carried(ask), *(s for s, _ in self._rules(ask).zone_spread)):
                 if selector in looks:
                     looks[selector].add(self._groups[ask.group].node_rules)
-        self._plan.is_proven = all(len(kinds) <= 1 for kinds in looks.values())
+        self._plan.is_proven = all(len(options) <= 1 for options in looks.values())
         for ask in spread:
             selector, skew = self._rules(ask).zone_spread[0]
             counts, sure = self._count[selector], self._sure[selector]
@@ -304,8 +304,8 @@ class _Sharing:
                         certain.add((selector, portion.zone))
         for portion in self._plan.portions:
             for selector in self._groups[portion.group].rules.zone_together:
-                standing = self._standing.get(selector, {})
-                is_met = bool(standing.get(portion.zone)) or (selector, portion.zone) in certain
-                if not is_met and (standing or homes.get(selector) != {portion.zone}):
+                existing = self._standing.get(selector, {})
+                is_met = bool(existing.get(portion.zone)) or (selector, portion.zone) in certain
+                if not is_met and (existing or homes.get(selector) != {portion.zone}):
                     return False
         return True
