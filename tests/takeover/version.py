@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,10 +62,28 @@ def older_version() -> Generator[Version]:
         _git("worktree", "add", "--quiet", "--detach", str(tree), OLDER)
         try:
             older = Version("old", tree / "src", tree / "charts" / "growth" / "crds.yaml")
+            _describe(tree)
             _check_imports(older)
             yield older
         finally:
             _git("worktree", "remove", "--force", str(tree))
+
+
+def _describe(tree: Path) -> None:
+    """Write what an installation of the older version would say of it, so that it finds its own providers.
+
+    Without this, Python reads the entry points of the installed version, whose modules have other names.
+    """
+    project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
+    described = tree / "src" / f"{project['name']}-{project['version']}.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    groups: list[str] = []
+    for group, points in project["entry-points"].items():
+        groups += [f"[{group}]", *(f"{name} = {target}" for name, target in points.items())]
+    (described / "entry_points.txt").write_text("\n".join(groups) + "\n")
 
 
 def _check_imports(older: Version) -> None:
