@@ -18,7 +18,7 @@ from tests.cli.test_queue_explain import story
 from tests.cli.test_queue_report import entry, reported
 from tests.cli.test_queue_view import shown
 from tests.decide.queue.stage import Stage, settings
-from tests.decide.queue.test_giving_way import a_class, an_important_job
+from tests.decide.queue.test_preemption_order import a_class, an_important_job
 
 
 def a_cohort(stage: Stage, name: str, parent: str = "", cpu: str = "") -> None:

@@ -167,13 +167,17 @@ QUEUE_MUTANTS: Final = (
     _mutant(
         "a backoff holds also for what was not tried",
         {"queue_entry._is_early": _never},
-        tests="trying",
+        tests="failed_flavors",
         story="in its backoff starts",
     ),
     _mutant(
-        "where it failed is tried first again", {"failed_flavors.FailedFlavors.ordered": _as_written}, tests="trying"
+        "where it failed is tried first again",
+        {"failed_flavors.FailedFlavors.ordered": _as_written},
+        tests="failed_flavors",
     ),
-    _mutant("where it failed is never forgotten", {"workload_lifecycle.follow_failures": _never}, tests="trying"),
+    _mutant(
+        "where it failed is never forgotten", {"workload_lifecycle.follow_failures": _never}, tests="failed_flavors"
+    ),
     _mutant(
         "whoever has quota is about to make pods",
         {"upcoming_pods._is_about_to_start": _always},

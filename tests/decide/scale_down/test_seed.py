@@ -42,7 +42,7 @@ SEED: dict[str, list[str]] = {
     ],
     "4.1. If pods are present (e.g. via tolerations), cancel the removal: as long as there is a machine.": [
         "test_removal_requests.test_before_each_step_it_is_looked_whether_the_node_is_needed",
-        "tests.act.test_giving_back.test_a_pod_that_moved_in_unseen_keeps_it_and_the_provider_is_not_asked",
+        "tests.act.test_termination.test_a_pod_that_moved_in_unseen_keeps_it_and_the_provider_is_not_asked",
     ],
     "4.2. Request deletion, increment removalAttempt, set removeAttemptedAt to now.": [
         "test_removal_requests.test_that_the_provider_was_asked_is_written_with_the_attempt_and_its_time",
@@ -64,18 +64,18 @@ REQUIRED: dict[str, list[str]] = {
     ],
     "The check is repeated before each step and directly before the provider is asked.": [
         "test_removal_requests.test_before_each_step_it_is_looked_whether_the_node_is_needed",
-        "tests.act.test_giving_back.test_a_pod_that_moved_in_unseen_keeps_it_and_the_provider_is_not_asked",
+        "tests.act.test_termination.test_a_pod_that_moved_in_unseen_keeps_it_and_the_provider_is_not_asked",
     ],
     "Demand that fits the node cancels it too.": [
         "test_empty_nodes.test_demand_that_fits_cancels_it",
-        "test_taking_back.test_demand_that_fits_a_marked_node_takes_it_back_and_nothing_is_bought",
+        "test_empty_nodes_reuse.test_demand_that_fits_a_marked_node_takes_it_back_and_nothing_is_bought",
         "story demand that fits takes a marked node back",
     ],
     "RemovalFailed keeps the taint.": [
         "test_removal_requests.test_a_removal_that_failed_is_told_on_it_and_on_its_node_and_keeps_the_mark"
     ],
     "It counts as cost and toward max.": [
-        "test_taking_back.test_what_leaves_costs_and_counts_until_it_is_gone_and_keeps_nothing_warm"
+        "test_empty_nodes_reuse.test_what_leaves_costs_and_counts_until_it_is_gone_and_keeps_nothing_warm"
     ],
     "It is shown by a metric.": [
         "tests.run.test_health.test_removals_are_counted_by_phase_and_a_phase_without_any_is_zero"

@@ -12,8 +12,8 @@ from tests.stories.growing_pods import STORIES
 HERE = "tests.decide.scale_up"
 SENTENCES: dict[str, list[str]] = {
     "1. Find Unschedulable Pods, label as Demands.": [
-        "test_waiting.test_pods_that_no_scheduler_refused_are_not_demand",
-        "test_waiting.test_pods_that_no_machine_helps_lead_to_nothing",
+        "test_pending_pods_backoff.test_pods_that_no_scheduler_refused_are_not_demand",
+        "test_pending_pods_backoff.test_pods_that_no_machine_helps_lead_to_nothing",
         "test_decider.test_a_plan_is_made_when_no_pod_has_come_for_a_moment",
         "story a burst of pods is one plan",
     ],
@@ -64,11 +64,11 @@ SENTENCES: dict[str, list[str]] = {
         "test_pending_pods.test_the_schedule_is_that_of_the_design",
         "test_pending_pods.test_a_failure_is_counted_at_most_once_in_ten_seconds",
         "test_decider.test_failures_count_anew_after_a_plan_that_placed_the_pod",
-        "test_waiting.test_who_found_no_place_is_tried_again_on_schedule_then_not_at_all",
+        "test_pending_pods_backoff.test_who_found_no_place_is_tried_again_on_schedule_then_not_at_all",
     ],
     "6.4. After reaching a backoff ceiling, mark the pod as BackOff, exclude it, emit a BackOff event.": [
         "test_pod_events.test_who_is_given_up_is_told_so",
-        "test_waiting.test_who_is_in_back_off_is_not_part_of_plans_for_others",
+        "test_pending_pods_backoff.test_who_is_in_back_off_is_not_part_of_plans_for_others",
         "test_decider.test_a_new_process_begins_with_what_is_written_in_the_cluster",
         "story a pod that nothing fits is told why and helped when its pool changes",
         "story back off survives a restart",
@@ -76,7 +76,7 @@ SENTENCES: dict[str, list[str]] = {
     "6.4. BackOff pods are re-evaluated when an offering recovers from Unmet.": [
         "tests.decide.capacity.test_retry_fingerprint.test_these_are_other_circumstances",
         "test_plan.test_an_offering_on_trial_is_probed_with_one_machine",
-        "test_waiting.test_who_is_in_back_off_is_tried_at_once_when_its_pool_changes",
+        "test_pending_pods_backoff.test_who_is_in_back_off_is_tried_at_once_when_its_pool_changes",
         "story a pool whose pods are all in back off comes back when there is stock",
         "story after a failure one machine is bought to see whether it comes",
     ],

@@ -48,7 +48,7 @@ def test_never_two_writers_in_a_storm_that_nobody_has_seen_before() -> None:
         weather(seed)
     except AssertionError as error:
         raise AssertionError(
-            f'seed {seed}; again: python -c "from tests.kube.test_lease_storm import weather; weather({seed})"'
+            f'seed {seed}; python -c "from tests.kube.test_leader_election_storm import weather; weather({seed})"'
         ) from error
 
 

@@ -14,7 +14,7 @@ from growth.decide.contract import DeciderState, Decision
 from growth.decide.failover.context import FailoverCarry
 from growth.decide.failover.decider import decide
 from growth.decide.failover.evidence import NodeCase, PowerAnswers
-from tests.decide.failover.test_by_hand import NOW, PROVIDER_ID, SECOND, SETTINGS, a_proof, a_world
+from tests.decide.failover.test_out_of_service_by_hand import NOW, PROVIDER_ID, SECOND, SETTINGS, a_proof, a_world
 
 
 def tainted_ago(ago: timedelta, *, evicted_at: datetime | None) -> Decision:
