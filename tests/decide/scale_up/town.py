@@ -201,7 +201,8 @@ class Town:
     def run(self, lasting: timedelta = SECOND) -> None:
         """Let time pass: the decider is asked after everything that happened and at every deadline that it named."""
         end = self.now + lasting
-        for _ in range(_TOO_MANY):
+        # A scheduler that ignores free room for an hour is asked again every few seconds: that is no circle.
+        for _ in range(_TOO_MANY + int(lasting.total_seconds())):
             seen = self._seen()
             decision = self.look()
             if self.thought is not None:
