@@ -10,10 +10,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from growth.api.settings.model import Settings
+from growth.decide.pipeline import chosen
 from growth.kube.client import Client
 from growth.kube.errors import KubeError, Unreachable
 from growth.kube.transport import Request, Response, Send, Stream
-from growth.run.capability import chosen
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
 from growth.run.shipped_manifests import ACCOUNT

@@ -23,8 +23,8 @@ from growth.api.settings.model import (
 from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.plugins import ProviderEnvironment
+from growth.decide.pipeline import CAPABILITIES
 from growth.kube.client import Client
-from growth.run.capability import CAPABILITIES
 from growth.run.health import ProcessHealth
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played

@@ -33,13 +33,12 @@ from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.plugins import ProviderEnvironment
-from growth.decide.contract import Decider, DeciderState, Decision
+from growth.decide.contract import Capability, Decider, Decision, Inputs
+from growth.decide.pipeline import CAPABILITIES
 from growth.kube.client import Client
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import permission_of
-from growth.observe.snapshot import Snapshot
-from growth.run.capability import CAPABILITIES, Capability
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
 from growth.run.shipped_manifests import ACCOUNT, shipped_roles
@@ -87,20 +86,20 @@ class Books:
         spent, self.spent = self.spent, Spent()
         return spent
 
-    def timed(self, capability: Capability) -> Capability:
+    def timed(self, capability: Capability[Any, Any]) -> Capability[Any, Any]:
         """The same capability, with the CPU seconds of each decision noted."""
         return msgspec.structs.replace(capability, decide=self._timed(capability.name, capability.decide))
 
-    def _timed(self, name: str, decide: Decider) -> Decider:
-        def decide_timed(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
+    def _timed(self, name: str, decide: Decider[Any, Any]) -> Decider[Any, Any]:
+        def decide_timed(inputs: Inputs[Any, Any]) -> Decision[Any]:
             started = time.thread_time()
-            decision = decide(snapshot, state, settings)
+            decision = decide(inputs)
             seconds = time.thread_time() - started
             self.spent.cpu_seconds[name] += seconds  # pyright: ignore[reportArgumentType] - seconds, not a count
             if name == FAILOVER:
                 self.spent.passes += 1
                 self.spent.longest_seconds = max(self.spent.longest_seconds, seconds)
-                self.carried = decision.previous
+                self.carried = decision.carry
             return decision
 
         return decide_timed

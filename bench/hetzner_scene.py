@@ -13,8 +13,8 @@ from growth.api.settings.model import HetznerSettings, ProvidersSettings, Settin
 from growth.cloud.hetzner.plugin import open_hetzner
 from growth.cloud.plugins import ProviderEnvironment
 from growth.cloud.provider import Provider
+from growth.decide.pipeline import CAPABILITIES
 from growth.kube.client import Client
-from growth.run.capability import CAPABILITIES
 from growth.run.provider_poller import options_of
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played

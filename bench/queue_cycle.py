@@ -32,7 +32,9 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVOR
 from growth.api.queue.workload import Workload, WorkloadStatus
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.status import Status
-from growth.decide.contract import DeciderState
+from growth.decide.capacity.offering_catalog import OFFERING_CATALOG
+from growth.decide.inputs import inputs_at
+from growth.decide.queue.carry import QueueCarry
 from growth.decide.queue.decider import decide_workloads
 from growth.observe.cache import ClusterCache
 
@@ -106,7 +108,7 @@ class Server:
         self.admissions = 0
         self._now = _BEGINNING
         self._world = ClusterCache(lambda: self._now, queues=True)
-        self._memory: object = None
+        self._memory = QueueCarry()
         self._listeners = self._world.listeners()
         self._version = 0
         self._running: dict[str, Workload] = {}
@@ -130,11 +132,12 @@ class Server:
     def pass_once(self) -> float:
         """One pass and what follows of it; the seconds that were spent on deciding."""
         self._now += _STEP
-        snapshot, state = self._world.snapshot(self._now), DeciderState(carry=self._memory)
+        snapshot = self._world.snapshot(self._now)
+        inputs = inputs_at(snapshot, _SETTINGS, (OFFERING_CATALOG,), carry=self._memory)
         began = time.thread_time()
-        decision = decide_workloads(snapshot, state, _SETTINGS)
+        decision = decide_workloads(inputs)
         spent = time.thread_time() - began
-        self._memory = decision.previous
+        self._memory = decision.carry
         # Ended before what is new is done: nobody runs for no time at all.
         for workload in list(self._running.values())[:_ENDING]:
             self._do(WORKLOADS, workload, finish(workload, self._now))

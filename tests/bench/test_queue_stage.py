@@ -8,7 +8,7 @@ from bench.queue_load import lines_of, load_of
 from bench.queue_stage import furnish, make, watching
 from growth.api.kinds import LEASES, NAMESPACES
 from growth.api.settings.model import QueueSettings, Settings
-from growth.run.capability import chosen
+from growth.decide.pipeline import chosen
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
 from growth.run.shipped_manifests import ACCOUNT, shipped_roles

@@ -18,10 +18,10 @@ from growth.cli.doctor_reader import read_report
 from growth.cli.doctor_report import DoctorReport, KindState
 from growth.cli.doctor_view import view
 from growth.cli.main import main
+from growth.decide.pipeline import CAPABILITIES, chosen
 from growth.kube.client import Client
 from growth.kube.errors import Unauthorized
 from growth.kube.transport import Request, Response
-from growth.run.capability import CAPABILITIES, chosen
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cli.test_snapshot import a_kubeconfig, free_port, is_one_sentence
 from tests.kube.scripted import Scripted, no, ok
@@ -71,11 +71,11 @@ class Server(Scripted):
 
 
 def _all_kinds() -> set[Kind[Any]]:
-    return {kind for capability in CAPABILITIES for kind in capability.kinds}
+    return {kind for capability in CAPABILITIES for kind in capability.watches}
 
 
 def report_of(server: Server, settings: Settings = QUEUE, *, only: str = "") -> DoctorReport:
-    capabilities = [one for one in chosen([only] if only else []) if one.is_on(settings)]
+    capabilities = [one for one in chosen([only] if only else []) if one.is_enabled(settings)]
     return run_virtually(read_report(Client(server), "https://there", settings, capabilities))
 
 

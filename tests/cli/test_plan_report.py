@@ -10,14 +10,14 @@ from growth.api.taints import LEAVES
 from growth.cli.plan_consolidation import NO_MEMORY, OptimizationReport, optimising_report
 from growth.cli.plan_inputs import taken_up
 from growth.cli.plan_pending import PendingReport, waiting_report
-from growth.decide.contract import DeciderState
+from growth.decide.scale_up.carry import ScaleUpCarry
 from growth.decide.scale_up.context import ScaleUpContext
 from growth.decide.scale_up.pending_pods import sort_out
-from growth.decide.scale_up.plan import NO_PLAN
 from growth.observe.cache import ClusterCache
 from tests.cli.plan_scene import REFUSED, a_crowd, a_node, a_shop, of
 from tests.decide import marketplace as market
 from tests.decide.consolidation.seen import NOW, a_cloud, a_pod, observed
+from tests.decide.passes import Given
 from tests.decide.stages import a_pod as a_waiting_pod
 
 SETTINGS = Settings()
@@ -73,11 +73,11 @@ def test_who_was_not_tried_yet_is_left_to_the_scheduler() -> None:
 
 def test_who_found_no_place_before_and_is_left_alone_is_planned_for() -> None:
     """Growth would wait for a while; a person wants to know what comes of it then."""
-    outlook = ScaleUpContext(a_shop().snapshot(NOW), DeciderState(), SETTINGS, NO_PLAN)
+    outlook = ScaleUpContext(Given().inputs(a_shop().snapshot(NOW), SETTINGS, ScaleUpCarry()))
     record = BackOff(9, NOW, saw=outlook.circumstances.text)
     marks = {BACK_OFF: record.encode()}
     held = a_waiting_pod("held", requests={"cpu": "7900m"}, status=REFUSED, annotations=marks)
-    outlook = ScaleUpContext((world := a_shop(held)).snapshot(NOW), DeciderState(), SETTINGS, NO_PLAN)
+    outlook = ScaleUpContext(Given().inputs((world := a_shop(held)).snapshot(NOW), SETTINGS, ScaleUpCarry()))
     assert sort_out(outlook, is_node_new=False).held == [(held, record)]
     assert len(planned(world).machines) == 1
 

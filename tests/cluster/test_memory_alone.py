@@ -19,12 +19,12 @@ import yaml
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NODES
 from growth.api.node_memory import MARKER, MEMORIES, SHARD_LEASES
 from growth.api.settings.model import Settings
+from growth.decide.pipeline import chosen
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.kube.patches import MergePatch
 from growth.kube.verbs import Permission
 from growth.observe.cache import ClusterCache
-from growth.run.capability import chosen
 from growth.run.informers import watching
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import this_process
@@ -171,7 +171,7 @@ async def test_it_needs_no_kinds_of_ours_and_no_verb_but_its_own(tmp_path: Path)
             await cluster.apply(role(namespace))
         client = await cluster.client_as(SYSTEM, ACCOUNT)
         streaming, paging = Recording(client.transport), Recording(client.transport, streams_lists=False)
-        kinds = chosen(["memory"])[0].kinds
+        kinds = chosen(["memory"])[0].watches
         async with watching(Client(paging), ClusterCache(remembers=True), kinds):
             pass
         await remember_and_forget(streaming, cluster.admin)

@@ -13,10 +13,10 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVOR
 from growth.api.queue.kueue_installation import KUEUE_VALIDATING
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import QueueSettings
+from growth.decide.pipeline import chosen
 from growth.kube.client import Client
 from growth.kube.errors import ServerTrouble
 from growth.kube.patches import MergePatch
-from growth.run.capability import chosen
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import this_process
 from growth_lab.local_cluster.cluster import LocalCluster

@@ -38,6 +38,7 @@ from growth.cloud.kwok.machine_record import FENCED_AT, config_map_name
 from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.plugins import ProviderEnvironment
 from growth.cloud.provider import Provider
+from growth.decide.pipeline import CAPABILITIES, chosen
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Invalid
 from growth.kube.event_recorder import EventRecorder, EventType
@@ -46,7 +47,6 @@ from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import Permission, permission_of, target_of
 from growth.observe.cache import ClusterCache
-from growth.run.capability import CAPABILITIES, chosen
 from growth.run.informers import watching
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import this_process

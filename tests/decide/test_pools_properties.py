@@ -1,6 +1,7 @@
 """Whatever the cluster and the clocks look like: pools come to rest, and nobody else's things are touched."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 from hypothesis import given
@@ -15,8 +16,8 @@ from growth.api.provider_state import ProviderState
 from growth.api.settings.model import Settings
 from growth.decide.capacity.offering_history import MOST_ENTRIES
 from growth.decide.capacity.pool_validation import FINALIZER
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.pool_status.decider import decide
+from growth.decide.contract import Decision
+from growth.decide.pool_status.decider import CAPABILITY
 from tests.decide.marketplace import (
     HOUR,
     NOW,
@@ -31,6 +32,9 @@ from tests.decide.marketplace import (
     an_entry,
     an_offering,
 )
+from tests.decide.passes import Given, deciding
+
+decide = deciding(CAPABILITY)
 
 OFFERINGS = ["kwok-small-fsn1", "kwok-small-nbg1", "kwok"]
 # Some lie ahead: clocks are set back.
@@ -102,11 +106,11 @@ def worlds(draw: st.DrawFn) -> list[Thing]:
     return things
 
 
-def decided(things: list[Thing], memory: object = None, now: datetime = NOW) -> Decision:
-    return decide(a_snapshot(*things, now=now), DeciderState(carry=memory), Settings())
+def decided(things: list[Thing], memory: object = None, now: datetime = NOW) -> Decision[Any]:
+    return decide(a_snapshot(*things, now=now), Given(carry=memory), Settings())
 
 
-def carried_out(things: list[Thing], decision: Decision) -> list[Thing]:
+def carried_out(things: list[Thing], decision: Decision[Any]) -> list[Thing]:
     """The same world after what was decided is written, through JSON as in real life."""
     (pool,) = (one for one in things if isinstance(one, NodePool))
     rest = [one for one in things if one is not pool]
@@ -128,7 +132,7 @@ def test_what_was_decided_is_enough(things: list[Thing]) -> None:
     memory: object = None
     for _ in range(2):
         decision = decided(things, memory)
-        things, memory = carried_out(things, decision), decision.previous
+        things, memory = carried_out(things, decision), decision.carry
     again = decided(things, memory)
     assert [said for said in again.said if isinstance(said, PatchObject)] == []
 
@@ -140,12 +144,12 @@ def test_time_alone_changes_a_status_a_bounded_number_of_times(things: list[Thin
     for _ in range(8):
         decision = decided(things, memory, now)
         written += sum(isinstance(said, PatchObject) for said in decision.said)
-        things, memory = carried_out(things, decision), decision.previous
+        things, memory = carried_out(things, decision), decision.carry
         now += step
     assert written <= 8
     final = decided(things, memory, now + 100 * HOUR)
-    at_rest = decided(carried_out(things, final), final.previous, now + 101 * HOUR)
-    assert at_rest.wake_at is None
+    at_rest = decided(carried_out(things, final), final.carry, now + 101 * HOUR)
+    assert at_rest.requeue_at is None
     assert [said for said in at_rest.said if isinstance(said, PatchObject)] == []
 
 

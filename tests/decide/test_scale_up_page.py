@@ -23,7 +23,7 @@ DECIDERS = [
 ]
 # How a reason stands in the code: of a hold or an event, of a problem of a pool, of a pod that no pool serves, of a
 # pass that decides nothing.
-SAID = r"reason=|Problem\(\s*|hold\(\w+, |_said\(pod, |_nothing\(\s*"
+SAID = r"reason=|Problem\(\s*|hold\(\w+, |_said\(pod, |_hold_all\(context, "
 REASON = re.compile(rf'(?:{SAID}|NO_\w*POOL: Final = |UNUSABLE: Final = )"(\w+)"')
 REASONS = sorted({reason for path in DECIDERS for reason in REASON.findall(path.read_text(encoding="utf-8"))})
 SETTINGS = [

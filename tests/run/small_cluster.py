@@ -5,15 +5,15 @@ import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from growth.api.actions import Action, Hold
-from growth.api.kinds import LEASES, NODES, PODS
+from growth.api.kinds import LEASES, NODES, PODS, Kind
 from growth.api.settings.model import Settings
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.contract import Capability, CapabilityName, Decision, Inputs
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
 from growth.observe.snapshot import Snapshot
-from growth.run.capability import Capability
 from growth.run.health import ProcessHealth
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
@@ -104,7 +104,7 @@ class Replica:
         self,
         cluster: SmallCluster,
         name: str,
-        *capabilities: Capability,
+        *capabilities: Capability[Any, Any],
         now: Callable[[], datetime] | None = None,
     ) -> None:
         self.way = Way(cluster)
@@ -143,19 +143,29 @@ class Scribe:
 
     def __init__(self, *said: Action | Hold) -> None:
         self.passes: list[datetime] = []
-        self.states: list[DeciderState] = []
+        self.states: list[Inputs[Any, Any]] = []
         self.seen: list[int] = []
-        self.decide: Callable[[Snapshot, DeciderState], Decision] = lambda _, __: Decision(said)
+        self.decide: Callable[[Snapshot, Inputs[Any, Any]], Decision[Any]] = lambda _, __: Decision(
+            carry=None, said=said
+        )
 
-    def __call__(self, snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
-        assert settings == Settings()
-        self.passes.append(snapshot.now)
-        self.states.append(state)
-        self.seen.append(len(snapshot.waiting))
-        return self.decide(snapshot, state)
+    def __call__(self, inputs: Inputs[Any, Any]) -> Decision[Any]:
+        assert inputs.settings == Settings()
+        self.passes.append(inputs.snapshot.now)
+        self.states.append(inputs)
+        self.seen.append(len(inputs.snapshot.waiting))
+        return self.decide(inputs.snapshot, inputs)
 
-    def capability(self, name: str = "test", *, is_for_leader: bool = True) -> Capability:
-        return Capability(name, self, (PODS, NODES), is_for_leader)
+    def capability(
+        self, name: str = "test", *, is_for_leader: bool = True, watches: tuple[Kind[Any], ...] = (PODS, NODES)
+    ) -> Capability[Any, Any]:
+        return Capability(
+            name=CapabilityName(name),
+            decide=self,
+            initial_carry=lambda _snapshot, _settings: None,
+            watches=watches,
+            scope="leader" if is_for_leader else "every_replica",
+        )
 
     @property
     def times(self) -> list[float]:

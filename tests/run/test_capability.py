@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.run.capability import UnknownCapability, chosen
+from growth.decide.pipeline import UnknownCapability, chosen
 from tests.run.small_cluster import Scribe
 
 KNOWN = tuple(Scribe().capability(name) for name in ("grow", "memory", "failover"))

@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,8 +22,10 @@ from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalReque
 from growth.api.settings.model import Settings
 from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.failover.context import FailoverCarry
+from growth.decide.contract import Decision, Inputs
+from growth.decide.failover import metrics as failover_metrics
+from growth.decide.failover.carry import FailoverCarry
+from growth.decide.registry import metrics as registry_metrics
 from growth.decide.registry import step as stepping
 from growth.kube.client import Client
 from growth.observe.cache import ClusterCache
@@ -122,10 +125,10 @@ async def test_a_decider_that_does_not_return_is_noticed_from_outside_of_the_loo
     replica = Replica(SmallCluster(), "a", scribe.capability())
     replica.health = ProcessHealth(heartbeats, Metrics())
 
-    def block(_: Snapshot, __: DeciderState) -> Decision:
+    def block(_: Snapshot, __: Inputs[Any, Any]) -> Decision[Any]:
         ahead[0] = 61.0  # so long does this step take already when the other thread looks
         told.append(replica.health.healthz().body)
-        return Decision()
+        return Decision(carry=None)
 
     scribe.decide = block
     replica.start()
@@ -223,22 +226,24 @@ def test_every_metric_is_on_the_page() -> None:
 
 def test_who_leads_no_longer_says_nothing_of_the_cluster() -> None:
     metrics, world = Metrics(), ClusterCache()
-    metrics.seen(stepping.step(None, world.snapshot(datetime(2026, 3, 1, tzinfo=UTC)), Settings()))
+    cluster = stepping.step(None, world.snapshot(datetime(2026, 3, 1, tzinfo=UTC)), Settings())
+    metrics.apply("registry", registry_metrics.measured(cluster))
     assert b"growth_cluster_healthy 1.0" in metrics.text()
-    metrics.unseen()
+    metrics.clear("registry")
     assert b"growth_cluster_healthy 0.0" in metrics.text()
 
 
 def test_every_state_of_failover_is_there_and_gone_when_leadership_ends() -> None:
     metrics = Metrics()
-    metrics.failed_over(FailoverCarry(findings={"Dead": 2, "OutOfService": 1}, stuck=3, recovered=(28.5, 61.0)))
+    carry = FailoverCarry(findings={"Dead": 2, "OutOfService": 1}, stuck=3, recovered=(28.5, 61.0))
+    metrics.apply("failover", failover_metrics.measured(carry))
     text = metrics.text().decode()
     counts = {"Silent": 0, "Running": 0, "Changing": 0, "Off": 0, "Dead": 2, "Unknowable": 0, "OutOfService": 1}
     assert [f'growth_failover_nodes{{state="{one}"}} {count}.0' in text for one, count in counts.items()] == [True] * 7
     assert "growth_failover_stuck_detachments 3.0" in text
     assert 'growth_failover_seconds_bucket{le="30.0"} 1.0' in text
     assert "growth_failover_seconds_count 2.0" in text
-    metrics.unseen()
+    metrics.clear("failover")
     text = metrics.text().decode()
     assert "growth_failover_nodes{" not in text
     assert "growth_failover_stuck_detachments 0.0" in text

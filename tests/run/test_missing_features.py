@@ -3,9 +3,9 @@
 import pytest
 
 from growth.api.server_features import FEATURES, NEWEST, OLDEST, is_since, minor_of
+from growth.decide.pipeline import CAPABILITIES
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
-from growth.run.capability import CAPABILITIES
 from growth.run.missing_features import is_tested, missing_features, sentence_about
 from growth_lab.local_cluster.pinned_modules import RELEASES, version_from
 from growth_lab.simulator.virtual_loop import run_virtually

@@ -3,9 +3,9 @@
 from typing import Any
 
 from growth.api.settings.model import Settings
+from growth.decide.pipeline import CAPABILITIES, chosen
 from growth.kube.permission_review import ScopedPermission
 from growth.kube.verbs import Permission
-from growth.run.capability import CAPABILITIES, chosen
 from growth.run.permissions import needs, needs_of
 from growth.run.shipped_manifests import shipped_roles
 

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from growth.api.actions import Hold, RecordEvent
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.failover.context import FailoverCarry
+from growth.decide.contract import Decision, Inputs
+from growth.decide.measurement import Measurement, Metric
 from growth.observe.snapshot import Snapshot
 from growth_lab.simulator.clock import Clock
 from tests.act.workshop import REQUEST, a_create, a_purchase
@@ -62,8 +63,8 @@ def waking_after(scribe: Scribe, *seconds: float) -> None:
     """Ask for these deadlines, one after the other, and then for none."""
     waits = list(seconds)
 
-    def decide(snapshot: Snapshot, _: DeciderState) -> Decision:
-        return Decision((), snapshot.now + timedelta(seconds=waits.pop(0)) if waits else None)
+    def decide(snapshot: Snapshot, _: Inputs[Any, Any]) -> Decision[Any]:
+        return Decision(carry=None, requeue_at=snapshot.now + timedelta(seconds=waits.pop(0)) if waits else None)
 
     scribe.decide = decide
 
@@ -118,7 +119,7 @@ def test_a_jump_of_the_wall_clock_lets_everybody_look_again_and_tells_since_when
         await asyncio.sleep(11)
         cluster.add_pod("web")
         await asyncio.sleep(1)
-        first, jumped, later = (state.steady_since for state in scribe.states)
+        first, jumped, later = (state.clock.steady_since for state in scribe.states)
         assert first is None
         assert jumped == later
         assert jumped
@@ -132,8 +133,8 @@ def test_a_jump_of_the_wall_clock_lets_everybody_look_again_and_tells_since_when
 async def test_a_decider_is_reminded_of_what_it_wanted_to_remember() -> None:
     cluster, counting, other = SmallCluster(), Scribe(), Scribe()
 
-    def count(_: Snapshot, state: DeciderState) -> Decision:
-        return Decision(previous=1 if not isinstance(state.carry, int) else state.carry + 1)
+    def count(_: Snapshot, state: Inputs[Any, Any]) -> Decision[Any]:
+        return Decision(carry=1 if not isinstance(state.carry, int) else state.carry + 1)
 
     counting.decide = count
     replica = await a_leader(cluster, counting, other)
@@ -146,25 +147,35 @@ async def test_a_decider_is_reminded_of_what_it_wanted_to_remember() -> None:
 
 
 @virtual
-async def test_what_failover_remembers_is_counted() -> None:
+async def test_what_a_capability_measures_is_shown_while_it_decides() -> None:
+    gauge, counter = (
+        Metric("growth_test_room", "Room.", "gauge", ("where",)),
+        Metric("growth_test_moves", "M.", "counter"),
+    )
     scribe = Scribe()
-    scribe.decide = lambda _, __: Decision(previous=FailoverCarry(findings={"Dead": 1}, stuck=2, recovered=(30.0,)))
-    replica = await a_leader(SmallCluster(), scribe)
+    measured = (Measurement(gauge, 2, ("here",)), Measurement(counter, 1))
+    scribe.decide = lambda _, __: Decision(carry=None, measurements=measured)
+    cluster = SmallCluster()
+    replica = await a_leader(cluster, scribe)
+    cluster.add_pod("web")
+    await asyncio.sleep(1)
     text = replica.health.metrics.text().decode()
-    assert 'growth_failover_nodes{state="Dead"} 1.0' in text
-    assert "growth_failover_stuck_detachments 2.0" in text
-    assert "growth_failover_seconds_sum 30.0" in text
+    assert 'growth_test_room{where="here"} 2.0' in text
+    assert "growth_test_moves_total 2.0" in text
     await replica.stop()
+    text = replica.health.metrics.text().decode()
+    assert "growth_test_room{" not in text
+    assert "growth_test_moves_total 2.0" in text
 
 
 @virtual
 async def test_a_decider_that_raises_remembers_what_it_knew_before() -> None:
     cluster, scribe = SmallCluster(), Scribe()
 
-    def decide(_: Snapshot, __: DeciderState) -> Decision:
+    def decide(_: Snapshot, __: Inputs[Any, Any]) -> Decision[Any]:
         if len(scribe.passes) == 2:
             raise ZeroDivisionError
-        return Decision(previous=len(scribe.passes))
+        return Decision(carry=len(scribe.passes))
 
     scribe.decide = decide
     replica = await a_leader(cluster, scribe)
@@ -180,7 +191,7 @@ def test_a_decider_that_raises_is_told_once_and_the_others_go_on(caplog: pytest.
     async def story() -> None:
         cluster, broken, sound = SmallCluster(), Scribe(), Scribe()
 
-        def fail(_: Snapshot, __: DeciderState) -> Decision:
+        def fail(_: Snapshot, __: Inputs[Any, Any]) -> Decision[Any]:
             raise ZeroDivisionError("mine")
 
         broken.decide = fail
@@ -211,7 +222,7 @@ def test_a_hold_is_recorded_told_once_and_never_executed(caplog: pytest.LogCaptu
             await asyncio.sleep(1)
         assert f"{line}1.0" in replica.health.metrics.text().decode()
         assert replica.writes == []
-        scribe.decide = lambda _, __: Decision()
+        scribe.decide = lambda _, __: Decision(carry=None)
         cluster.add_pod("another")
         await asyncio.sleep(1)
         assert f"{line}0.0" in replica.health.metrics.text().decode()
@@ -236,19 +247,18 @@ async def test_holds_are_zero_on_a_replica_that_no_longer_leads() -> None:
 async def test_a_long_thought_comes_back_in_a_later_pass() -> None:
     cluster, scribe = SmallCluster(), Scribe()
 
-    def decide(snapshot: Snapshot, state: DeciderState) -> Decision:
-        if state.answer is None and not state.is_computing:
+    def decide(snapshot: Snapshot, state: Inputs[Any, Any]) -> Decision[Any]:
+        if state.result is None and not state.is_computing:
             waiting = len(snapshot.waiting)
-            return Decision(computation=lambda: waiting + 40)
-        return Decision()
+            return Decision(carry=None, compute=lambda: waiting + 40)
+        return Decision(carry=None)
 
     scribe.decide = decide
     cluster.add_pod("one")
     cluster.add_pod("two")
     replica = await a_leader(cluster, scribe)
     await asyncio.sleep(1)
-    assert [state.answer for state in scribe.states] == [None, 42]
-    assert [dict(state.answers) for state in scribe.states] == [{}, {"test-0": 42}]
+    assert [state.result for state in scribe.states] == [None, 42]
     await replica.stop()
 
 
@@ -257,8 +267,8 @@ def test_a_thought_that_fails_is_told_and_ends_nothing(caplog: pytest.LogCapture
     async def story() -> None:
         scribe = Scribe()
 
-        def decide(_: Snapshot, __: DeciderState) -> Decision:
-            return Decision(computation=lambda: 1 / 0) if len(scribe.passes) == 1 else Decision()
+        def decide(_: Snapshot, __: Inputs[Any, Any]) -> Decision[Any]:
+            return Decision(carry=None, compute=lambda: 1 / 0) if len(scribe.passes) == 1 else Decision(carry=None)
 
         scribe.decide = decide
         replica = await a_leader(SmallCluster(), scribe)
@@ -275,10 +285,10 @@ async def test_deciders_hear_how_their_actions_ended() -> None:
     scribe = Scribe(a_purchase())  # nobody opened a provider, so it fails
     replica = await a_leader(SmallCluster(), scribe)
     await asyncio.sleep(0.5)
-    outcome = scribe.states[-1].outcome_of(type(a_purchase()), REQUEST)
+    outcome = scribe.states[-1].outcomes.latest(type(a_purchase()), REQUEST)
     assert outcome
     assert (outcome.result.value, outcome.error) == ("failed", "Unavailable")
-    assert scribe.states[-1].outcome_of(RecordEvent, REQUEST) is None
+    assert scribe.states[-1].outcomes.latest(RecordEvent, REQUEST) is None
     await replica.stop()
 
 
@@ -297,7 +307,7 @@ async def test_what_a_broken_decider_wanted_before_is_not_begun() -> None:
     replica.start()
     await wait_until(lambda: scribe.passes)
 
-    def fail(_: Snapshot, __: DeciderState) -> Decision:
+    def fail(_: Snapshot, __: Inputs[Any, Any]) -> Decision[Any]:
         raise ZeroDivisionError
 
     scribe.decide = fail

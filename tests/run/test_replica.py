@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,12 +12,11 @@ from growth.api.actions import CreateObject
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import EVENTS, NODES, PODS
 from growth.cloud.provider import Provider
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.contract import Decision, Inputs
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Unreachable
 from growth.kube.transport import Request
 from growth.observe.snapshot import Snapshot
-from growth.run.capability import Capability
 from tests.act.workshop import Shop, a_create
 from tests.kube.replica import virtual
 from tests.kube.scripted import ScriptedStream
@@ -64,13 +64,13 @@ async def test_one_leads_the_other_follows_and_takes_over_at_once_when_it_stops(
 async def test_who_begins_to_lead_first_reads_what_the_last_leader_wrote() -> None:
     cluster, requested = SmallCluster(), list[set[str]]()
 
-    def look(snapshot: Snapshot, _: DeciderState) -> Decision:
+    def look(snapshot: Snapshot, _: Inputs[Any, Any]) -> Decision[Any]:
         requested.append({name for _, name in snapshot.table(NODE_REQUESTS)})
-        return Decision()
+        return Decision(carry=None)
 
     scribe = Scribe()
     scribe.decide = look
-    first, second = Replica(cluster, "a"), Replica(cluster, "b", Capability("test", scribe, (NODE_REQUESTS,)))
+    first, second = Replica(cluster, "a"), Replica(cluster, "b", scribe.capability(watches=(NODE_REQUESTS,)))
     first.start()
     await wait_until(lambda: first.health.is_leader)
     second.start()
@@ -140,9 +140,9 @@ async def test_a_leader_that_cannot_renew_stops_deciding_and_its_writes_do_not_l
 async def test_what_providers_say_is_known_during_a_term_of_leadership_and_not_after_it() -> None:
     cluster, scribe, seen = SmallCluster(), Scribe(), list[list[str]]()
 
-    def look(snapshot: Snapshot, _: DeciderState) -> Decision:
+    def look(snapshot: Snapshot, _: Inputs[Any, Any]) -> Decision[Any]:
         seen.append([cloud.provider for cloud in snapshot.clouds.values() if cloud.offerings])
-        return Decision()
+        return Decision(carry=None)
 
     @asynccontextmanager
     async def open_shop(_: Client) -> AsyncGenerator[Provider]:
@@ -184,7 +184,7 @@ async def test_where_every_replica_acts_nobody_leads_and_the_lease_is_not_touche
 @virtual
 async def test_last_wishes_are_carried_out_when_a_replica_stops_and_only_then() -> None:
     cluster, last = SmallCluster(), Scribe(a_create())
-    capability = msgspec.structs.replace(Scribe().capability(is_for_leader=False), part=last)
+    capability = msgspec.structs.replace(Scribe().capability(is_for_leader=False), on_shutdown=last)
     replica = Replica(cluster, "a", capability)
     replica.start()
     await wait_until(lambda: replica.health.is_synced)
@@ -192,13 +192,13 @@ async def test_last_wishes_are_carried_out_when_a_replica_stops_and_only_then() 
     assert WANTED not in cluster.objects
     await replica.stop()
     assert WANTED in cluster.objects
-    assert [state.identity for state in last.states] == ["a"]
+    assert [state.replica.identity for state in last.states] == ["a"]
 
 
 @virtual
 async def test_only_what_a_capability_needs_is_watched() -> None:
     cluster = SmallCluster()
-    replica = Replica(cluster, "a", Capability("test", Scribe(), (PODS, NODES)))
+    replica = Replica(cluster, "a", Scribe().capability())
     asked: list[str] = []
     stream = replica.way.stream
     replica.way.stream = lambda request: asked.append(request.path) or stream(request)
@@ -210,7 +210,7 @@ async def test_only_what_a_capability_needs_is_watched() -> None:
 
 @virtual
 async def test_a_kind_that_the_world_does_not_keep_is_a_mistake_with_a_name() -> None:
-    replica = Replica(SmallCluster(), "a", Capability("test", Scribe(), (PODS, EVENTS)))
+    replica = Replica(SmallCluster(), "a", Scribe().capability(watches=(PODS, EVENTS)))
     with pytest.raises(LookupError, match="the World keeps no events"):
         await replica.start()
 

@@ -13,10 +13,9 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import EVENTS, LEASES, NAMESPACES, NODES
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.contract import Capability, Decision, Inputs
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot
-from growth.run.capability import Capability
 from growth.run.health import ProcessHealth
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
@@ -61,7 +60,7 @@ class Town:
         await self.admin.create(NAMESPACES, {"metadata": {"name": "growth-system"}})
 
     def replica(
-        self, name: str, *capabilities: Capability, user: str = GROWTH, points: EffectHooks | None = None
+        self, name: str, *capabilities: Capability[Any, Any], user: str = GROWTH, points: EffectHooks | None = None
     ) -> tuple[asyncio.Task[None], ProcessHealth]:
         health = new_health()
         plant = ReplicaConfig(
@@ -95,10 +94,11 @@ async def a_town() -> Town:
     return town
 
 
-def label_all(snapshot: Snapshot, _: DeciderState) -> Decision:
+def label_all(snapshot: Snapshot, _: Inputs[Any, Any]) -> Decision[Any]:
     """A capability that wants every node labelled: decided on the version it saw, as all are."""
     return Decision(
-        tuple(
+        carry=None,
+        said=tuple(
             PatchObject(
                 subject=reference_to(NODES, node.metadata),
                 why="every node is ours",
@@ -107,11 +107,11 @@ def label_all(snapshot: Snapshot, _: DeciderState) -> Decision:
             )
             for node in snapshot.nodes.values()
             if node.metadata.labels.get("growth.dev/pool") != "default"
-        )
+        ),
     )
 
 
-def a_labeller() -> Capability:
+def a_labeller() -> Capability[Any, Any]:
     scribe = Scribe()
     scribe.decide = label_all
     return scribe.capability("label")

@@ -9,7 +9,7 @@ from growth.api.server_features import FEATURES, is_since, minor_of
 from growth.api.settings.model import ProvidersSettings, QueueSettings, Settings
 from growth.cli.doctor_reader import read_report
 from growth.cli.doctor_report import DoctorReport
-from growth.run.capability import CAPABILITIES
+from growth.decide.pipeline import CAPABILITIES
 from growth.run.shipped_manifests import ACCOUNT
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.scenarios.local import play_on

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from growth.run.capability import CAPABILITIES
+from growth.decide.pipeline import CAPABILITIES
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.local_cluster.pinned_modules import PROGRAMS, RELEASES
 from lab.tests.local_cluster.fake_go import FakeGo

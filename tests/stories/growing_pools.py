@@ -19,7 +19,7 @@ from growth.api.status import condition_of
 from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.plugins import ProviderEnvironment
 from growth.cloud.provider import Provider
-from growth.decide.pool_status.decider import VALID
+from growth.decide.pool_status.conditions import VALID
 from growth.kube.client import Client
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told

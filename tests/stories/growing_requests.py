@@ -6,7 +6,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.offering import POOL
 from growth.api.status import condition_of
 from growth.decide.capacity.provider_failures import MET
-from growth.decide.pool_status.decider import HEALTHY
+from growth.decide.pool_status.conditions import HEALTHY
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import a_pool, growing
 from growth_lab.scenarios.scenario import Stories

@@ -13,7 +13,7 @@ from growth.api.node_removal_request import RETRY
 from growth.api.offering import OFFERING, POOL
 from growth.api.settings.model import Settings
 from growth.api.status import condition_of
-from growth.decide.pool_status.decider import HEALTHY
+from growth.decide.pool_status.conditions import HEALTHY
 from growth_lab.scenarios.context import Json, Play
 from growth_lab.scenarios.registry import cluster_status, until_status
 from growth_lab.scenarios.replica import QUICK, a_pool, growing, until_told

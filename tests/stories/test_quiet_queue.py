@@ -7,18 +7,17 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from growth.api.kinds import JOBS, LEASES, NAMESPACES
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import ProvidersSettings, Settings
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.contract import Decision, Inputs
+from growth.decide.pipeline import chosen
 from growth.kube.client import Client
 from growth.kube.transport import Method, Request, Response, Send, Stream
-from growth.observe.snapshot import Snapshot
-from growth.run.capability import chosen
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.simulated import play_virtually
@@ -76,9 +75,9 @@ async def queueing(play: Play, settings: Settings = TERMS) -> AsyncGenerator[Que
     queue = Queue(sent)
     (capability,) = chosen(["queue"])
 
-    def look(snapshot: Snapshot, state: DeciderState, terms: Settings) -> Decision:
+    def look(inputs: Inputs[Any, Any]) -> Decision[Any]:
         queue.passes += 1
-        return capability.decide(snapshot, state, terms)
+        return capability.decide(inputs)
 
     client = Client(sent)
     plant = ReplicaConfig(

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from growth.run.capability import CAPABILITIES
+from growth.decide.pipeline import CAPABILITIES
 from growth_lab.scenarios import replica
 from growth_lab.scenarios.scenario import Story
 from growth_lab.scenarios.simulated import play_virtually

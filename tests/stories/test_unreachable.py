@@ -8,8 +8,8 @@ import pytest
 
 from growth.api.core import Event
 from growth.api.kinds import EVENTS
+from growth.decide.pipeline import CAPABILITIES
 from growth.decide.writes.unreachable_event import UNREACHABLE_REASON
-from growth.run.capability import CAPABILITIES
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, a_pool, growing
 from growth_lab.scenarios.simulated import play_virtually

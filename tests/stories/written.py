@@ -1,6 +1,7 @@
 """Which permissions the actions of a decision take, and whether its capability is known to need them."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -17,20 +18,17 @@ from growth.api.actions import (
 )
 from growth.api.core import ObjectReference
 from growth.api.references import kind_of
-from growth.api.settings.model import Settings
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.contract import Capability, Decision, Inputs
 from growth.kube.verbs import Permission
-from growth.observe.snapshot import Snapshot
-from growth.run.capability import Capability
 from growth.run.permissions import needs_of
 
 
-def checked(capability: Capability, surprises: set[str]) -> Capability:
+def checked(capability: Capability[Any, Any], surprises: set[str]) -> Capability[Any, Any]:
     """The same capability; what it wants to do without being known to need it is noted among the surprises."""
 
-    def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
-        decision = capability.decide(snapshot, state, settings)
-        known = {one.permission for one in needs_of(capability, settings)}
+    def decide(inputs: Inputs[Any, Any]) -> Decision[Any]:
+        decision = capability.decide(inputs)
+        known = {one.permission for one in needs_of(capability, inputs.settings)}
         surprises.update(f"{capability.name}: {one}" for one in written(decision.said) if one not in known)
         return decision
 

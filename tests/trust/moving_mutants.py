@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from growth.decide.consolidation.active_moves import ActiveMoves
+from growth.observe.table_index import ActiveMoves
 from tests.trust.mutant import Mutant
 
 _HERE: Final = "growth.decide.consolidation"
@@ -51,15 +51,14 @@ MOVING_MUTANTS: Final = (
     _mutant(
         "a pool's budgets count for nothing",
         "budget of a pool",
-        decider__at_once_in=_as_many_as_they_like,
+        saving_round__at_once_in=_as_many_as_they_like,
         move_execution__why_not_let=_no_reason,
     ),
     _mutant("what was bought may break", move_validation___what_broke=_no_reason),
     Mutant(
         "moves: nodes of a move are for everybody",
         {
-            "growth.decide.scale_up.reclaimed_nodes.moving_in": _nobody,
-            "growth.decide.scale_down.empty_nodes.moving_in": _nobody,
+            "growth.observe.snapshot.Snapshot.active_moves": property(_nobody),
         },
         "finds no place",
     ),

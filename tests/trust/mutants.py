@@ -103,7 +103,7 @@ def _everybody(_: ScaleDownContext, __: NodePool, spare: Sequence[Any]) -> tuple
     return {node.metadata.name for node in spare}, set()
 
 
-_STEPS: Final = {**vars(provision)["_STEPS"], "Ready": _nothing}
+_STEPS: Final = {**vars(provision)["_NEXT"], "Ready": _nothing}
 _USUALLY: Final = removal_requests.remove
 
 
@@ -148,7 +148,7 @@ MUTANTS: Final = (
         seed=320,
     ),
     Mutant("names are random, not derived", {f"{_DECIDE}.scale_up.plan.request_name": _random_name}, seed=160),
-    Mutant("a TTL is forgotten: requests that are Ready are kept", {f"{_DECIDE}.node_requests.decider._STEPS": _STEPS}),
+    Mutant("a TTL is forgotten: requests that are Ready are kept", {f"{_DECIDE}.node_requests.decider._NEXT": _STEPS}),
     Mutant(
         "a TTL is forgotten: a removal is never tried again",
         {f"{_DECIDE}.scale_down.decider.remove": _never_again},
@@ -169,7 +169,7 @@ MUTANTS: Final = (
     Mutant(
         "demand does not cancel scale-down",
         {
-            f"{_DECIDE}.scale_up.decider.taken_back": _no_actions,
+            f"{_DECIDE}.scale_up.last_plan.taken_back": _no_actions,
             f"{_DECIDE}.capacity.disruptability.why_awaited": _no_reason,
             f"{_DECIDE}.scale_down.removal_requests.why_awaited": _no_reason,
         },

@@ -1,6 +1,7 @@
 """``growth doctor``: can Growth work on this server, as this user, and what does the server lack?"""
 
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -14,10 +15,11 @@ from growth.cli.doctor_report import DoctorReport
 from growth.cli.doctor_view import view
 from growth.cli.errors import UsageError, sentence_for
 from growth.cli.settings_options import with_settings
+from growth.decide.contract import Capability
+from growth.decide.pipeline import UnknownCapability, chosen
 from growth.kube.access import find_access
 from growth.kube.client import connect
 from growth.kube.errors import KubeError
-from growth.run.capability import Capability, UnknownCapability, chosen
 
 
 @click.command()
@@ -47,7 +49,7 @@ def doctor(context: click.Context, effective: EffectiveSettings, only: str, outp
     except UnknownCapability as error:
         raise UsageError(f"--only {only}: {error}") from error
     try:
-        report = run_interruptible(_read(settings, tuple(one for one in capabilities if one.is_on(settings))))
+        report = run_interruptible(_read(settings, tuple(one for one in capabilities if one.is_enabled(settings))))
     except KubeError as error:
         raise UsageError(sentence_for(error)) from error
     if output == "json":
@@ -57,7 +59,7 @@ def doctor(context: click.Context, effective: EffectiveSettings, only: str, outp
     context.exit(report.exit_code)
 
 
-async def _read(settings: Settings, capabilities: tuple[Capability, ...]) -> DoctorReport:
+async def _read(settings: Settings, capabilities: tuple[Capability[Any, Any], ...]) -> DoctorReport:
     kube = settings.kube
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
     async with connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client:

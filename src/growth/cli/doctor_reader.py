@@ -16,13 +16,13 @@ from growth.cli.doctor_definitions import Document, first_difference
 from growth.cli.doctor_report import DoctorReport, FoundKind, KindState, MissingFeature, MissingPermission
 from growth.cli.manifests_deployment import NAME
 from growth.cli.manifests_documents import roles_for
+from growth.decide.contract import Capability
 from growth.kube.client import Client
 from growth.kube.discovery import served_resources
 from growth.kube.errors import Forbidden
 from growth.kube.permission_review import ScopedPermission, current_user, is_allowed
 from growth.kube.transport import Method, Request
 from growth.kube.verbs import Permission
-from growth.run.capability import Capability
 from growth.run.missing_features import is_tested, missing_features
 from growth.run.permissions import needs
 from growth.run.shipped_manifests import shipped_roles
@@ -31,7 +31,7 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 async def read_report(
-    client: Client, server: str, settings: Settings, capabilities: Sequence[Capability]
+    client: Client, server: str, settings: Settings, capabilities: Sequence[Capability[Any, Any]]
 ) -> DoctorReport:
     """Ask for all of it, and conclude."""
     version = await client.server_version()
@@ -62,10 +62,12 @@ def _missing(feature: Feature, capabilities: tuple[str, ...]) -> MissingFeature:
     return MissingFeature(feature.name, feature.since, feature.capabilities or capabilities, feature.without)
 
 
-def _wanted(settings: Settings, capabilities: Sequence[Capability]) -> dict[ScopedPermission, tuple[str, ...]]:
+def _wanted(
+    settings: Settings, capabilities: Sequence[Capability[Any, Any]]
+) -> dict[ScopedPermission, tuple[str, ...]]:
     """What capabilities and the enabled providers need. Only a leader opens providers."""
     wanted = needs(capabilities, settings)
-    if not any(one.is_for_leader for one in capabilities):
+    if not any(one.scope == "leader" for one in capabilities):
         return wanted
     for provider in settings.providers.names:
         for role in roles_for(settings, shipped_roles()):
@@ -87,11 +89,11 @@ def _granted_by(role: Document) -> list[ScopedPermission]:
     ]
 
 
-async def _kinds(client: Client, capabilities: Sequence[Capability]) -> tuple[FoundKind, ...]:
+async def _kinds(client: Client, capabilities: Sequence[Capability[Any, Any]]) -> tuple[FoundKind, ...]:
     """Every kind that a capability has to see, once, by where it is served."""
     by_address: dict[tuple[str, str], tuple[Kind[Any], list[str]]] = {}
     for capability in capabilities:
-        for kind in capability.kinds:
+        for kind in capability.watches:
             _, users = by_address.setdefault((kind.api_version, kind.plural), (kind, []))
             if capability.name not in users:
                 users.append(capability.name)

@@ -32,6 +32,7 @@ from growth.api.node_move import NodeMove
 from growth.api.node_pool import NodePool
 from growth.api.offering import POOL
 from growth.api.settings.model import Settings
+from growth.cli.consolidation_context import context_at
 from growth.cli.memory_list import counted
 from growth.cli.move_progress import what_keeps
 from growth.cli.node_reader import Now
@@ -39,7 +40,6 @@ from growth.decide.consolidation.allowances import min_age_of
 from growth.decide.consolidation.candidates import why_stays
 from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.savings_events import LESS_WANTED, ROOM_KEPT, TOLD_EVERY
-from growth.decide.contract import DeciderState
 from growth.decide.fit.volume_claims import named_claims
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, NotFound
@@ -142,7 +142,7 @@ def moving_in(snapshot: Snapshot, settings: Settings, name: str) -> MoveReport |
     node = snapshot.nodes.get(name)
     if node is None or POOL not in node.metadata.labels:
         return None
-    context = ConsolidationContext(snapshot, DeciderState(), settings)
+    context = context_at(snapshot, settings)
     options = node.metadata.annotations.get(DRAIN, "")
     # The last word is that of the newest.
     move = max(
@@ -182,7 +182,7 @@ def _staying(context: ConsolidationContext, moving: MoveReport, name: str) -> Mo
     """With why it stays."""
     ages = {pool: min_age_of(one) for pool, one in context.pools.items()}
     reason = "Requested" if moving.wish else "Cheaper"
-    if why := why_stays(context.snapshot, context.settings, name, ages, reason):
+    if why := why_stays(context, name, ages, reason):
         return msgspec.structs.replace(moving, stays=why)
     if moving.wish:
         return msgspec.structs.replace(moving, stays="nothing keeps it: it goes when it can be replaced")

@@ -17,6 +17,7 @@ from growth.api.annotations import DRAIN
 from growth.api.node_move import NodeMove
 from growth.api.offering import POOL
 from growth.api.settings.model import Settings
+from growth.cli.consolidation_context import context_at
 from growth.cli.errors import NotDone
 from growth.cli.formatting import span
 from growth.cli.memory_list import counted, named
@@ -28,7 +29,6 @@ from growth.decide.consolidation.candidates import why_stays
 from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.pod_movability import PodBindings
 from growth.decide.consolidation.preconditions import why_restless
-from growth.decide.contract import DeciderState
 from growth.kube.client import Client
 from growth.observe.cache import ClusterCache
 
@@ -87,7 +87,7 @@ async def looks(
 
     async def again() -> AsyncGenerator[ConsolidationContext]:
         while True:
-            yield ConsolidationContext(cache.snapshot(talk.now()), DeciderState(), settings)
+            yield context_at(cache.snapshot(talk.now()), settings)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async with reading(client, cache, KINDS, aside):
@@ -172,7 +172,7 @@ async def follow_wish(client: Client, settings: Settings, name: str, talk: Opera
 
 def _say_why_not(context: ConsolidationContext, name: str, teller: MoveProgress, *, is_long: bool) -> None:
     """What Growth waits for, as far as it can be seen from here."""
-    if why := why_stays(context.snapshot, context.settings, name, {}, "Requested"):
+    if why := why_stays(context, name, {}, "Requested"):
         teller.say_once(f"it stays for now: {why}")
     elif why := why_restless(context):
         teller.say_once(f"Growth does not begin yet: {why}")

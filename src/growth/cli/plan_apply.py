@@ -15,15 +15,14 @@ from growth.act.action_runner import Clients, carry_out
 from growth.api.actions import CreateObject, Result
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.settings.model import Settings
+from growth.cli.consolidation_context import context_at
 from growth.cli.errors import NotDone, UsageError
 from growth.cli.memory_list import counted
 from growth.cli.node_out_of_service import OperatorDialog
 from growth.cli.plan_consolidation import MoveWave
 from growth.cli.status import find_leader
-from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.move import made, spec_of
 from growth.decide.consolidation.preconditions import why_restless
-from growth.decide.contract import DeciderState
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder
 from growth.observe.snapshot import Snapshot
@@ -43,7 +42,7 @@ async def check_that_growth_runs(client: Client, settings: Settings, talk: Opera
 
 def written(snapshot: Snapshot, settings: Settings, wave: MoveWave) -> list[CreateObject]:
     """The moves as they are written. Raises NotDone if this is no time for moves."""
-    context = ConsolidationContext(snapshot, DeciderState(), settings)
+    context = context_at(snapshot, settings)
     if why := why_restless(context):
         raise NotDone(f"this is no time for moves: {why}; nothing was done")
     return [made(spec_of(context, move)) for move in wave.moves]

@@ -21,16 +21,15 @@ from growth.api.pod import Pod
 from growth.api.selectors import selects
 from growth.api.settings.model import Settings
 from growth.api.workloads import PodDisruptionBudget
+from growth.cli.consolidation_context import context_at
 from growth.cli.memory_list import counted, named
 from growth.cli.plan_inputs import currency_of, notices_in
 from growth.cli.plan_pending import PlannedMachine
 from growth.decide.consolidation.allowances import allowance_in, min_age_of, worth_of
 from growth.decide.consolidation.candidates import CandidateSet, choice_in
-from growth.decide.consolidation.context import ConsolidationContext
-from growth.decide.consolidation.move import Form, Move
 from growth.decide.consolidation.move_search import advise
+from growth.decide.consolidation.problem import Form, Move
 from growth.decide.consolidation.problem_builder import question_of
-from growth.decide.contract import DeciderState
 from growth.decide.fit.volume_claims import named_claims
 from growth.decide.policy.budgets import Allowance
 from growth.decide.solver.placement_solution import PlannedNode
@@ -183,16 +182,14 @@ def first_wave(snapshot: Snapshot, settings: Settings, pool: str = "", new_pools
 def _computation(
     snapshot: Snapshot, settings: Settings, pool: str, new_pools: Sequence[str], *, is_whole: bool
 ) -> MoveWave:
-    context = ConsolidationContext(snapshot, DeciderState(), settings)
-    choice = choice_in(
-        snapshot, DeciderState(), settings, {name: min_age_of(one) for name, one in context.pools.items()}
-    )
+    context = context_at(snapshot, settings)
+    choice = choice_in(context, {name: min_age_of(one) for name, one in context.pools.items()})
     if pool:
         choice = _only(choice, pool, snapshot.nodes)
     allowances = {name: allowance_in(context, one, "Cheaper") for name, one in sorted(context.pools.items())}
     at_once = {name: one.most if is_whole else one.left for name, one in allowances.items()}
     worth = {name: worth_of(one) for name, one in context.pools.items()}
-    question = question_of(snapshot, DeciderState(), settings, choice, at_once=at_once, worth=worth)
+    question = question_of(context, choice, at_once=at_once, worth=worth)
     advice = advise(question, None if is_whole else 1)
     others = [one for one in choice.others if pool in ("", one.pool)]
     elsewhere = sum(one.cost_per_hour for one in others)

@@ -23,12 +23,11 @@ from growth.cli.reports.machines import LimitUsage, fleet_of
 from growth.cli.snapshot import reading
 from growth.cloud.errors import ProviderError
 from growth.decide.capacity.pool_validation import FINALIZER, problems
-from growth.decide.contract import DeciderState
-from growth.decide.registry.step import cluster_in
+from growth.decide.pipeline import CAPABILITIES
+from growth.decide.registry.step import step
 from growth.kube.client import Client
 from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
-from growth.run.capability import CAPABILITIES
 from growth.run.provider_poller import OpenProvider
 
 _NEAR: Final = 0.9
@@ -36,7 +35,7 @@ _NEAR: Final = 0.9
 
 def notices_in(snapshot: Snapshot, settings: Settings, new_pools: Sequence[str], only: str = "") -> Iterator[str]:
     """All of them, the worst first; ``new_pools`` are those that Growth has not taken up yet."""
-    cluster = cluster_in(snapshot, DeciderState(), settings)
+    cluster = step(None, snapshot, settings)
     if cluster.is_halted:
         yield f"the cluster is unhealthy, so Growth does nothing for now: {cluster.health.alarm}"
     if not snapshot.table(NODE_POOLS):
@@ -72,7 +71,7 @@ def _used(limit: LimitUsage) -> str:
     return f"{limit.name} {limit.used / size:.4g} of {limit.most / size:.4g}{unit}"
 
 
-KINDS: Final[tuple[Kind[Any], ...]] = next(one.kinds for one in CAPABILITIES if one.name == "consolidate")
+KINDS: Final[tuple[Kind[Any], ...]] = next(one.watches for one in CAPABILITIES if one.name == "consolidate")
 """What Growth sees when it thinks of moves, which is more than it sees when it buys."""
 # Catalogues, and lists of thousands of machines, are read page by page.
 _PATIENCE_SECONDS: Final = 60.0

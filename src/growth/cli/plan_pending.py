@@ -15,11 +15,16 @@ from growth.api.growth_kinds import NODE_POOLS
 from growth.api.pod import Pod
 from growth.api.settings.model import Settings
 from growth.cli.plan_inputs import currency_of, notices_in
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.facts.pending_pods import waiting_in
+from growth.decide.capacity.demand_history import RECENT_DEMAND
+from growth.decide.capacity.offering_catalog import OFFERING_CATALOG
+from growth.decide.contract import Decision
+from growth.decide.facts.pending_pods import PENDING_PODS
 from growth.decide.fit.demand import importance, why_not
+from growth.decide.inputs import inputs_at
+from growth.decide.registry.step import CLUSTER_STATE
+from growth.decide.scale_up.carry import ScaleUpCarry
 from growth.decide.scale_up.context import ScaleUpContext
-from growth.decide.scale_up.decider import ScaleUpCarry, decide
+from growth.decide.scale_up.decider import decide
 from growth.decide.scale_up.pending_pods import sort_out
 from growth.decide.scale_up.plan import NO_PLAN, ScaleUpPlan
 from growth.decide.scale_up.planned_launch import PlannedLaunch
@@ -97,15 +102,19 @@ def waiting_report(
     )
 
 
+# What a plan for pending pods goes by.
+_DERIVATIONS: Final = (OFFERING_CATALOG, RECENT_DEMAND, CLUSTER_STATE, PENDING_PODS)
+
+
 class _Fates:
     """What becomes of each pod."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings) -> None:
-        self.waiting = waiting_in(snapshot)
-        decision = decide(snapshot, DeciderState(carry=_impatient(snapshot, settings)), settings)
-        answer = decision.computation() if decision.computation is not None else None
+        self.waiting = snapshot.waiting
+        decision = decide(inputs_at(snapshot, settings, _DERIVATIONS, carry=_impatient(snapshot, settings)))
+        answer = decision.compute() if decision.compute is not None else None
         self.plan = answer if isinstance(answer, ScaleUpPlan) else NO_PLAN
-        outlook = ScaleUpContext(snapshot, DeciderState(), settings, NO_PLAN)
+        outlook = ScaleUpContext(inputs_at(snapshot, settings, _DERIVATIONS, carry=ScaleUpCarry()))
         sorted_out = sort_out(outlook, is_node_new=True)
         self._seated = {
             uid: request.metadata.name
@@ -170,7 +179,7 @@ def _impatient(snapshot: Snapshot, settings: Settings) -> ScaleUpCarry:
     return ScaleUpCarry(arrivals=arrivals, first_at=began, last_at=began, nodes_heard=nodes_heard)
 
 
-def _held_back(decision: Decision, outlook: ScaleUpContext) -> str:
+def _held_back(decision: Decision[ScaleUpCarry], outlook: ScaleUpContext) -> str:
     """Why nothing at all is bought; empty if it would be."""
     if not outlook.cluster.is_halted and not outlook.cluster.gives_up:
         return ""

@@ -8,7 +8,6 @@ from growth.cli.memory_list import named
 from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
 from growth.cli.queue_failures import untried, waits_for_others
 from growth.cli.queue_reader import QueueView
-from growth.decide.contract import DeciderState
 from growth.decide.queue.context import Key, QueueContext
 from growth.decide.queue.pods_ready import follow_readiness
 from growth.decide.queue.requeue import next_state
@@ -19,7 +18,7 @@ _SHOWN = 3
 def deadline_of(seen: QueueView, key: Key) -> datetime | None:
     """By when the pods of one that starts must be ready, with the time that is given to machines which come; None if
     that is over. Its pods, nodes and requests must have been read."""
-    trial = QueueContext(seen.context.snapshot, DeciderState(), seen.context.settings)
+    trial = QueueContext(seen.context.inputs)
     if trial.terms.readiness is not None:
         draft = trial.drafts[key]
         follow_readiness(trial, draft, trial.job_of(draft.workload))

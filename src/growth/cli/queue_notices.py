@@ -20,7 +20,7 @@ from growth.api.queue.kueue_installation import (
     KueueLease,
 )
 from growth.cli.errors import UsageError
-from growth.decide.contract import DeciderState
+from growth.decide.contract import ClockTrust
 from growth.decide.queue.kueue_coexistence import advice, live_kueue
 from growth.decide.queue.unreadable_objects import told_of_unreadable
 from growth.kube.client import Client
@@ -35,7 +35,7 @@ _SHOWN: Final = 3
 
 def notices_in(snapshot: Snapshot) -> Iterator[str]:
     """One sentence each."""
-    neighbour = live_kueue(snapshot, DeciderState())
+    neighbour = live_kueue(snapshot, ClockTrust(snapshot.now))
     if neighbour is not None:
         yield neighbour.why
     unreadable = [said.why for said in told_of_unreadable(snapshot) if isinstance(said, Hold)]

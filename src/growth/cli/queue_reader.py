@@ -23,7 +23,8 @@ from growth.api.settings.model import Settings
 from growth.cli.queue_notices import check_readable, notices_in, read_neighbours
 from growth.cli.queue_stock import closed_by
 from growth.cli.snapshot import reading
-from growth.decide.contract import DeciderState
+from growth.decide.capacity.offering_catalog import OFFERING_CATALOG
+from growth.decide.inputs import inputs_at
 from growth.decide.queue.admission import admit, lines_in
 from growth.decide.queue.assumed_admissions import AssumedAdmission
 from growth.decide.queue.context import Key, QueueContext
@@ -75,7 +76,7 @@ class QueueView(msgspec.Struct, frozen=True):
 
 def see(snapshot: Snapshot, settings: Settings) -> QueueView:
     """Look at everything once, and try who could be admitted."""
-    trial = QueueContext(snapshot, DeciderState(), settings)
+    trial = QueueContext(inputs_at(snapshot, settings, (OFFERING_CATALOG,)))
     # Whether machines can be had is known to those who ask the providers; they have written it on the queues.
     closed = closed_by(trial.queues.values())
     trial.config = msgspec.structs.replace(trial.config, closed=closed)
@@ -91,7 +92,7 @@ def see(snapshot: Snapshot, settings: Settings) -> QueueView:
     served = frozenset(admit(trial, AssumedAdmission()).given)
     said = {key: draft.workload.condition(QUOTA_RESERVED) for key, draft in trial.drafts.items()}
     return QueueView(
-        context=QueueContext(snapshot, DeciderState(), settings),
+        context=QueueContext(inputs_at(snapshot, settings, (OFFERING_CATALOG,))),
         lines=lines,
         positions={key: position for line in lines.values() for position, key in enumerate(line, 1)},
         served=served,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -17,11 +17,12 @@ from growth.api.settings.model import HealthSettings, Settings
 from growth.cli.errors import UsageError, sentence_for
 from growth.cli.settings_options import with_settings
 from growth.cloud.errors import Invalid
+from growth.decide.contract import Capability
+from growth.decide.pipeline import UnknownCapability, chosen
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
 from growth.kube.errors import ApiError, KubeError
 from growth.kube.leader_election import unique_identity
-from growth.run.capability import Capability, UnknownCapability, chosen
 from growth.run.health import ProcessHealth, serving
 from growth.run.logs import set_up_logs
 from growth.run.missing_features import missing_features, sentence_about
@@ -66,7 +67,10 @@ def run(effective: EffectiveSettings, only: str) -> None:
 
 
 async def _run(
-    settings: Settings, capabilities: tuple[Capability, ...], providers: Mapping[str, OpenProvider], host: Runtime
+    settings: Settings,
+    capabilities: tuple[Capability[Any, Any], ...],
+    providers: Mapping[str, OpenProvider],
+    host: Runtime,
 ) -> None:
     kube = settings.kube
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
@@ -88,7 +92,7 @@ async def _run(
             # Informers wait for a server that is not there; whoever starts us should hear of it.
             version = await client.server_version()
             _LOG.info("reading the cluster at %s (%s)", access.server, version)
-            await _warn_of_missing(client, version, [one.name for one in capabilities if one.is_on(settings)])
+            await _warn_of_missing(client, version, [one.name for one in capabilities if one.is_enabled(settings)])
             await control(plant, health)
 
         with _telling_health(health, settings.health) as port:

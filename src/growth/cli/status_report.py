@@ -14,7 +14,7 @@ from growth.api.growth_status import GROWTH_STATUS, ClusterStatus, TroubledNode,
 from growth.api.node_pool import NodeCounts, NodePool
 from growth.api.status import condition_of
 from growth.decide.capacity.availability import TOO_MANY_SURPRISES
-from growth.decide.pool_status.decider import VALID
+from growth.decide.pool_status.conditions import VALID
 
 
 class HealthSummary(StrEnum):

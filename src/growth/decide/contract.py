@@ -1,79 +1,269 @@
-"""What every decider is: a pure function from what is seen to what should happen.
+"""What a decider is: a pure function from the inputs of a pass to a decision.
 
-    decide(snapshot, state, settings) -> Decision
+    decide(inputs) -> Decision
 
-A decider looks at everything anew and says all that it wants now; who calls it sees to it that nothing is done twice.
-It waits for nothing: what it waits for is an event, which wakes the loop anyway, or an instant (``wake_at``).
+It looks at everything again in every pass and states all that it wants now; the loop starts each action once. It waits
+for nothing: what it waits for is an event, which wakes the loop, or an instant (``requeue_at``). What one decider finds
+out and another must know is a ``Fact``: one stage provides it, later stages of the same pass read it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Final, Generic, Literal, NewType, Self, TypeVar, cast
 
 import msgspec
 
 from growth.api.actions import Action, Hold, Outcome, OutcomeKey
 from growth.api.core import ObjectReference
+from growth.api.kinds import Kind
 from growth.api.settings.model import Settings
 from growth.decide.elapsed import since
-from growth.decide.facts.cluster_state import ClusterState
+from growth.decide.measurement import Measurement, Metric
 from growth.observe.snapshot import Snapshot
 
+CapabilityName = NewType("CapabilityName", str)
+"""A string of its own type, so that a capability may come from another package."""
 
-class DeciderState(msgspec.Struct, frozen=True):
-    """What a decider may know beyond the cluster's objects. Nothing of it outlives the process."""
 
-    outcomes: Mapping[OutcomeKey, Outcome] = {}
-    answer: object = None
-    """What the decider's last thought came to; kept until the next one begins."""
-    is_computing: bool = False
-    """Whether a thought of this decider is under way; to ask for another one would be in vain."""
-    carry: object = None
-    """What the decider asked to be reminded of (``Decision.memory``)."""
+class Fact(msgspec.Struct, frozen=True):
+    """Something that one stage of a pass finds out, for later stages."""
+
+    @classmethod
+    def default(cls) -> Self:
+        """Return what holds where the provider is not enabled."""
+        return cls()
+
+
+FactT = TypeVar("FactT", bound=Fact)
+CarryT = TypeVar("CarryT")
+ResultT = TypeVar("ResultT")
+
+
+class RecoveredAt(Fact, frozen=True):
+    """Since when the cluster is healthy enough to act in: what passed before that ages no deadline."""
+
+    at: datetime | None = None
+
+
+class Need(msgspec.Struct, frozen=True):
+    """A fact that a stage reads, and what becomes of the stage if the provider failed in this pass."""
+
+    fact: type[Fact]
+    if_failed: Literal["skip", "default"] = "skip"
+
+
+class UndeclaredFact(LookupError):
+    """A stage reads a fact that is not among its needs."""
+
+    def __init__(self, fact: type[Fact]) -> None:
+        super().__init__(
+            f"{fact.__name__} is not among the needs of this stage; expected Need({fact.__name__}) in them"
+        )
+
+
+class Facts:
+    """The facts of one pass that a stage may read."""
+
+    def __init__(
+        self,
+        known: Mapping[type[Fact], Fact] | None = None,
+        *,
+        allowed: Iterable[type[Fact]] | None = None,
+        missing: Callable[[type[Fact]], Fact] = lambda fact: fact.default(),
+    ) -> None:
+        self._known = dict(known or {})
+        self._allowed = frozenset(allowed) if allowed is not None else None
+        self._missing = missing
+
+    def get(self, fact: type[FactT]) -> FactT:
+        """Return the fact, or its default where no stage provides it. Raises UndeclaredFact."""
+        found = self._known.get(fact)
+        if self._allowed is not None and fact not in self._allowed:
+            raise UndeclaredFact(fact)
+        if found is None:
+            found = self._known[fact] = self._missing(fact)
+        return cast("FactT", found)
+
+
+class ClockTrust(msgspec.Struct, frozen=True):
+    """How far wall-clock times can be compared with now: clocks jump, and a halted cluster lets no deadline pass."""
+
+    now: datetime
     steady_since: datetime | None = None
     """When the wall clock was last seen to jump; None if it never was. What was written before tells no age."""
-    cluster: ClusterState | None = None
-    """What the registry knows; None where nobody keeps it, then ``cluster_in`` works it out."""
     slipped_at: datetime | None = None
     """When the clock was last seen to move at all otherwise than time does; None if it never was."""
-    identity: str = ""
-    """The name of this process, which no other one ever had: for what every replica does by itself."""
-    companions: frozenset[str] = frozenset()
-    """Names of the capabilities that this process runs."""
-    answers: Mapping[str, object] = {}
-    """What the last thoughts of all deciders came to, by capability: what one finds out may concern another."""
+    healthy_since: datetime | None = None
+    """``RecoveredAt``, for stages after its provider."""
 
     @property
     def even_since(self) -> datetime | None:
         """Since when instants a few seconds apart can be compared."""
         return self.slipped_at or self.steady_since
 
-    def outcome_of(self, action: type[Action], subject: ObjectReference) -> Outcome | None:
-        """How the latest action of this type on this subject ended."""
-        return self.outcomes.get((action.__name__, subject))
-
-    def since(self, written: datetime | None, now: datetime) -> datetime:
-        """The instant from which a deadline counts that began when this was written."""
-        healthy_since = self.cluster.health.healthy_since if self.cluster is not None else None
-        return since(written, now, self.steady_since, healthy_since)
+    def age_start(self, written: datetime | None) -> datetime:
+        """Return the instant from which a deadline counts that began when this was written."""
+        return since(written, self.now, self.steady_since, self.healthy_since)
 
 
-class Decision(msgspec.Struct, frozen=True):
-    """All that should happen now, all that should not (and why), and when to ask again if nothing happens before."""
+class Outcomes:
+    """How actions ended, the latest of each type and subject."""
 
+    def __init__(self, latest: Mapping[OutcomeKey, Outcome] | None = None) -> None:
+        self._latest: Mapping[OutcomeKey, Outcome] = latest if latest is not None else {}
+
+    def latest(self, action: type[Action], subject: ObjectReference) -> Outcome | None:
+        """Return how the latest action of this type on this subject ended."""
+        return self._latest.get((action.__name__, subject))
+
+    def of(self, action: type[Action]) -> list[Outcome]:
+        """Return how the latest actions of this type ended, one for each subject."""
+        name = action.__name__
+        return [outcome for (kind, _), outcome in self._latest.items() if kind == name]
+
+    def all(self) -> Iterable[Outcome]:
+        """Return all of them."""
+        return self._latest.values()
+
+
+class Idle(msgspec.Struct, frozen=True):
+    """No background computation was begun, or the last one failed."""
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A background computation is under way; another one would be begun in vain."""
+
+
+class Finished(msgspec.Struct, Generic[ResultT], frozen=True):
+    """The last background computation has ended; its result stays until the next one begins."""
+
+    result: ResultT
+
+
+IDLE: Final = Idle()
+RUNNING: Final = Running()
+
+
+class Replica(msgspec.Struct, frozen=True):
+    """The process that decides."""
+
+    identity: str = ""
+    """Its name, which no other process ever had: for what every replica does by itself."""
+    enabled: frozenset[CapabilityName] = frozenset()
+    """Names of the capabilities that it runs."""
+
+
+class Inputs(msgspec.Struct, Generic[CarryT, ResultT], frozen=True):
+    """All that a decider may know. The same inputs give the same decision."""
+
+    snapshot: Snapshot
+    settings: Settings
+    facts: Facts
+    carry: CarryT
+    """What the decider carried over from the pass before; lost with the process, and safe to lose."""
+    clock: ClockTrust
+    computation: Idle | Running | Finished[ResultT] = IDLE
+    outcomes: Outcomes = Outcomes()
+    replica: Replica = Replica()
+
+    @property
+    def is_computing(self) -> bool:
+        """Whether a background computation of this decider is under way."""
+        return isinstance(self.computation, Running)
+
+    @property
+    def result(self) -> ResultT | None:
+        """What the last background computation came to; None if there is none, or the next one is under way."""
+        return self.computation.result if isinstance(self.computation, Finished) else None
+
+
+class Decision(msgspec.Struct, Generic[CarryT], frozen=True, kw_only=True):
+    """All that should happen now, all that should not (and why), and when to decide again if nothing happens before."""
+
+    carry: CarryT
     said: tuple[Action | Hold, ...] = ()
-    wake_at: datetime | None = None
-    previous: object = None
-    """What to be reminded of in the next pass: the time of an event, say. It is lost with the process."""
-    computation: Callable[[], object] | None = None
-    """What takes too long for a step of the loop. It owns all that it reads; what it returns comes back as
-    ``DeciderState.answer`` in a later pass. One is under way at a time; others that are asked for meanwhile are
-    forgotten."""
+    """Actions and holds in the order in which they were decided. All that is wanted now, stated again in every pass."""
+    facts: tuple[Fact, ...] = ()
+    requeue_at: datetime | None = None
+    compute: Callable[[], object] | None = None
+    """What takes too long for a pass. It owns all that it reads and runs on a thread; its result comes with the inputs
+    of a later pass. One is under way at a time; others that are asked for meanwhile are forgotten."""
+    measurements: tuple[Measurement, ...] = ()
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What should be done."""
+        return tuple(one for one in self.said if not isinstance(one, Hold))
+
+    @property
+    def holds(self) -> tuple[Hold, ...]:
+        """What is wanted and not done now."""
+        return tuple(one for one in self.said if isinstance(one, Hold))
 
 
-class Decider(Protocol):
-    """No client, no clock, no log, no chance that is not seeded: same input, same output."""
+class WritePermission(msgspec.Struct, frozen=True):
+    """What a capability must be allowed to write: verbs, separated by spaces, on a kind or one of its subresources."""
 
-    def __call__(self, snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
-        """What should happen now."""
-        ...
+    verbs: str
+    kind: Kind[Any]
+    subresource: str = ""
+    namespace: Callable[[Settings], str] | None = None
+    """The one namespace in which it writes; None for the whole cluster."""
+    name: str = ""
+    """The one object that it writes; empty for all."""
+
+
+def own_namespace(settings: Settings) -> str:
+    """Return the namespace of Growth itself."""
+    return settings.namespace
+
+
+Decider = Callable[[Inputs[CarryT, ResultT]], Decision[CarryT]]
+
+
+def always(_: Settings) -> bool:
+    """Enable a capability whatever the settings say."""
+    return True
+
+
+class Capability(msgspec.Struct, Generic[CarryT, ResultT], frozen=True, kw_only=True):
+    """Something that Growth can do: a stage of the pipeline that decides."""
+
+    name: CapabilityName
+    decide: Decider[CarryT, ResultT]
+    initial_carry: Callable[[Snapshot, Settings], CarryT]
+    watches: tuple[Kind[Any], ...]
+    """Kinds that it reads. Only what some enabled capability watches is watched, so a role may leave out the rest."""
+    needs: tuple[Need, ...] = ()
+    provides: tuple[type[Fact], ...] = ()
+    computes: type[Fact] | None = None
+    """The fact that its background computation comes to, if it is one. It is known from the start of a pass, so earlier
+    stages may need it."""
+    reports: tuple[type[Fact], ...] = ()
+    """It comes with every capability that needs one of these facts: it says to people what that one goes by."""
+    permissions: tuple[WritePermission, ...] = ()
+    """What it writes; what it watches follows from ``watches``."""
+    metrics: tuple[Metric, ...] = ()
+    is_late: bool = False
+    """Whether other capabilities start before its kinds are read; it sees for itself which are not (``unread``)."""
+    scope: Literal["leader", "every_replica"] = "leader"
+    is_enabled: Callable[[Settings], bool] = always
+    """Whether the settings want it. Kinds of a disabled capability are not even watched: they may not be defined."""
+    on_shutdown: Decider[CarryT, ResultT] | None = None
+    """What it decides last when the process is asked to stop; only the first of it is waited for."""
+
+
+class Derivation(msgspec.Struct, Generic[FactT], frozen=True, kw_only=True):
+    """A stage without actions: it works out a fact, from its last value if it likes."""
+
+    name: str
+    """How it is called where time and failures are measured."""
+    provides: type[FactT]
+    derive: Callable[[Snapshot, Settings, Facts, ClockTrust, FactT | None], FactT]
+    also_provides: tuple[type[Fact], ...] = ()
+    derive_more: Callable[[FactT], tuple[Fact, ...]] = lambda _: ()
+    """Work out those; the loop keeps them up to date with the first."""
+    needs: tuple[Need, ...] = ()
+
+
+Stage = Capability[Any, Any] | Derivation[Any]

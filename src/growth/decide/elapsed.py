@@ -1,9 +1,12 @@
 """How old something is that carries a wall-clock time, on a clock that may have jumped."""
 
 from datetime import datetime, timedelta
+from typing import Final
 
 from growth.api.node_request import NodeRequest
-from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
+
+# Clocks of two leaders may differ by so much. What was written farther ahead of us was written before a clock was set.
+CLOCKS_DIFFER: Final = timedelta(minutes=1)
 
 
 def counts_from(written: datetime | None, now: datetime, steady_since: datetime | None) -> datetime:

@@ -61,6 +61,7 @@ from growth.observe.pod_equivalence import PodFamilies, PodShapes
 from growth.observe.pod_requests import Requests, amounts_from, requests_on_node
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
+from growth.observe.table_index import TableIndex, active_moves, attachments_by_node, terminating_nodes
 
 # Kinds that are few enough to be looked up by name alone.
 _TABLED: Final[tuple[Kind[Any], ...]] = (
@@ -117,6 +118,9 @@ class ClusterCache:
             NODE_REMOVAL_REQUESTS: Table[NodeRemovalRequest](lambda removal: self.journal.note(removal.node_name)),
             NODE_MOVES: Table[NodeMove](),
         }
+        self._removals = TableIndex(self.tables[NODE_REMOVAL_REQUESTS], terminating_nodes)
+        self._moves = TableIndex(self.tables[NODE_MOVES], active_moves)
+        self._attachments = TableIndex(self.tables[VOLUME_ATTACHMENTS], attachments_by_node)
         self.refused: dict[str, Pod] = {}
         self.untried: dict[str, Pod] = {}
         self.marked: dict[str, Pod] = {}
@@ -193,6 +197,9 @@ class ClusterCache:
             kueue_leases=self.kueue_leases,
             unreadable=self.unreadable,
             unread=self.unread(),
+            removals=self._removals,
+            moves=self._moves,
+            attachments=self._attachments,
         )
 
     def hear_of_cloud(self, cloud: ProviderState) -> None:

@@ -10,8 +10,11 @@ from growth.api.change import ObjectT
 from growth.api.decoding import Unreadable
 from growth.api.kinds import Kind
 from growth.api.node import Node
+from growth.api.node_move import NodeMove
+from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.pod import Pod
 from growth.api.provider_state import ProviderState
+from growth.api.storage import VolumeAttachment
 from growth.observe.free_capacity import FreeCapacity
 from growth.observe.journal import ChangeJournal
 from growth.observe.lease_heartbeats import KueueLeases, NodeHeartbeats
@@ -20,6 +23,7 @@ from growth.observe.nodes_by_template import NodesByTemplate
 from growth.observe.owned_pods import OwnedPodCounts, UnreadyPods
 from growth.observe.pod_equivalence import PodFamilies, PodShapes
 from growth.observe.table import Table
+from growth.observe.table_index import ActiveMoves, TableIndex
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -73,8 +77,24 @@ class Snapshot(msgspec.Struct, frozen=True):
     """What is there and cannot be read, of kinds of which that is no reason to stop, by uid."""
     unread: Mapping[Kind[Any], str]
     """Kinds that nobody waited for and that are not read yet, with what the server says instead, if anything."""
-    memo: dict[str, Any] = {}
-    """What several deciders work out of this one snapshot, so that it is worked out once; see ``shop_in``."""
+    removals: TableIndex[NodeRemovalRequest, frozenset[str]]
+    moves: TableIndex[NodeMove, ActiveMoves]
+    attachments: TableIndex[VolumeAttachment, Mapping[str, list[VolumeAttachment]]]
+
+    @property
+    def terminating_nodes(self) -> frozenset[str]:
+        """Names of nodes with a NodeRemovalRequest."""
+        return self.removals.value
+
+    @property
+    def active_moves(self) -> ActiveMoves:
+        """Nodes that a move drains or has launched."""
+        return self.moves.value
+
+    @property
+    def attachments_by_node(self) -> Mapping[str, list[VolumeAttachment]]:
+        """Attached volumes, by the name of the node."""
+        return self.attachments.value
 
     def table(self, kind: Kind[ObjectT]) -> Table[ObjectT]:
         """All objects of a kind that has no better index, by namespace and name."""

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
+from growth.decide.contract import IDLE, RUNNING, Finished, Idle, Running
 from growth.run.metrics import Metrics
 from growth.run.runtime import Compute
 
@@ -25,10 +26,11 @@ class BackgroundComputations:
         """Whether a thought of this one is under way."""
         return capability in self._under_way
 
-    @property
-    def answers(self) -> Mapping[str, object]:
-        """What the last thoughts came to, by capability."""
-        return dict(self._answers)
+    def state(self, capability: str) -> Idle | Running | Finished[Any]:
+        """How the computation of this one stands."""
+        if capability in self._under_way:
+            return RUNNING
+        return Finished(self._answers[capability]) if capability in self._answers else IDLE
 
     def answer(self, capability: str) -> object:
         """What its last thought came to; None if there was none, it failed, or the next one has begun."""

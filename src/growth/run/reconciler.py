@@ -12,24 +12,31 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from growth.act.executor import Executor
 from growth.api.actions import Hold
 from growth.api.core import ObjectReference
-from growth.api.references import shown
+from growth.api.growth_status import GROWTH_STATUS
+from growth.api.kinds import CONFIG_MAPS
+from growth.api.references import reference_by_name, shown
 from growth.api.settings.model import Settings
-from growth.decide.consolidation.decider import ConsolidationCarry as Moves
-from growth.decide.contract import Decider, DeciderState, Decision
-from growth.decide.facts.cluster_state import ClusterState
-from growth.decide.failover.context import FailoverCarry as Failover
-from growth.decide.node_memory.carry import NodeMemoryCarry
-from growth.decide.queue.decider import QueueCarry as Queue
-from growth.decide.registry.step import step
+from growth.decide.contract import (
+    Capability,
+    CapabilityName,
+    ClockTrust,
+    Decider,
+    Decision,
+    Derivation,
+    Fact,
+    Inputs,
+    Outcomes,
+    Replica,
+)
+from growth.decide.pipeline import FactBoard, stages_of
 from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from growth.run.background_computation import BackgroundComputations
-from growth.run.capability import CONSOLIDATE, REGISTRY, Capability
 from growth.run.metrics import Metrics
 from growth.run.runtime import Runtime, WallClock
 from growth.run.watchdog import Heartbeat
@@ -73,7 +80,6 @@ SILENCE_SECONDS: Final = 60.0
 # A deadline that has passed already is a decider's slip, and so is one that raises: both are asked again after this.
 _AGAIN: Final = timedelta(seconds=1)
 _AGAIN_AFTER_FAILURE: Final = timedelta(seconds=30)
-_STEP: Final = "registry-step"
 
 
 class Reconciler:
@@ -83,13 +89,13 @@ class Reconciler:
         self,
         role: str,
         cache: ClusterCache,
-        capabilities: Sequence[Capability],
+        capabilities: Sequence[Capability[Any, Any]],
         settings: Settings,
         host: Runtime,
         *,
         metrics: Metrics,
         heartbeat: Heartbeat,
-        companions: frozenset[str] = frozenset(),
+        enabled: frozenset[CapabilityName] = frozenset(),
     ) -> None:
         self.holds = CurrentHolds()
         self._cache = cache
@@ -99,7 +105,8 @@ class Reconciler:
         self._metrics = metrics
         self._pass_seconds = metrics.pass_seconds.labels(role)
         self._heartbeat = heartbeat
-        self._companions = companions
+        self._stages = stages_of(capabilities)
+        self._replica = Replica(host.identity, enabled)
         self._computations = BackgroundComputations(host.compute, self.wake, metrics)
         self._woken = asyncio.Event()
         self._clock = asyncio.get_running_loop().time
@@ -107,10 +114,9 @@ class Reconciler:
         self._pause_seconds = 0.0
         self._reasons: dict[str, set[str]] = {}
         self._failing: dict[str, str] = {}
-        self._memories: dict[str, object] = {}
+        self._carries: dict[str, Any] = {}
+        self._derived: dict[type[Fact], Fact] = {}
         self._wall = WallClock(host.now, self._clock)
-        self._keeps_registry = any(capability.name == REGISTRY for capability in capabilities)
-        self._cluster: ClusterState | None = None
 
     def wake(self) -> None:
         """Something happened: let everybody look again, soon."""
@@ -129,22 +135,19 @@ class Reconciler:
                 self._woken.clear()
                 self._pass(executor)
         finally:
-            if self._keeps_registry:
-                self._metrics.unseen()
             for name, reasons in self._reasons.items():
                 self._metrics.held(name, [], reasons)
-            self._metrics.queue.clear()
-            self._metrics.moves.clear()
+            for capability in self._capabilities:
+                self._metrics.clear(capability.name)
             await self._computations.close()
 
-    def part(self, executor: Executor) -> None:
-        """The last wishes of those who have some; what they wanted before and is not begun is forgotten."""
+    def shut_down(self, executor: Executor) -> None:
+        """Let capabilities decide a last time; what they wanted before and is not begun is forgotten."""
         snapshot = self._cache.snapshot(self._wall.read())
         for capability in self._capabilities:
-            if capability.part is not None:
-                decision = self._decide(capability, snapshot, executor, capability.part)
-                said = decision.said if decision is not None else ()
-                executor.want(capability.name, [one for one in said if not isinstance(one, Hold)])
+            if capability.on_shutdown is not None:
+                decision = self._decide(capability, snapshot, FactBoard(()), executor, capability.on_shutdown)
+                executor.want(capability.name, decision.actions if decision is not None else ())
 
     async def _wait(self) -> None:
         """Until somebody wakes us or the earliest deadline has come."""
@@ -168,62 +171,96 @@ class Reconciler:
         return _LOOK_SECONDS if deadline is None else (deadline - now).total_seconds()
 
     def _pass(self, executor: Executor) -> None:
-        """One synchronous step: the World does not change while it is looked at."""
+        """One synchronous step: the cache does not change while it is read."""
         started = self._clock()
         snapshot = self._cache.snapshot(self._wall.read())
-        is_seen = self._look_around(snapshot)
-        for capability in self._capabilities:
-            if not is_seen and (capability.reads_registry or capability.name == REGISTRY):
-                self._drop(capability, snapshot.now, executor)
-                continue
-            decision = self._decide(capability, snapshot, executor, capability.decide)
-            if decision is not None:
-                self._follow(capability, decision, snapshot, executor)
+        board = FactBoard(self._computed())
+        for stage in self._stages:
+            if isinstance(stage, Derivation):
+                self._derive(stage, snapshot, board)
+            elif (why := board.why_skipped(stage)) is not None:
+                self._skip(stage, why, snapshot.now, executor)
+                board.fail(stage)
+            else:
+                decision = self._decide(stage, snapshot, board, executor, stage.decide)
+                if decision is None:
+                    board.fail(stage)
+                else:
+                    board.add(decision.facts)
+                    self._follow(stage, decision, snapshot.now, executor)
         seconds = self._clock() - started
         self._pause_seconds = min(_PAUSE_PER_PASS * seconds, _LONGEST_PAUSE_SECONDS)
         self._pass_seconds.observe(seconds)
 
-    def _look_around(self, snapshot: Snapshot) -> bool:
-        """The registry first: what it says is the same for all. If it fails, nobody who reads it may decide."""
-        if not self._keeps_registry:
-            return True
-        try:
-            with self._metrics.decider_seconds.labels(_STEP).time():
-                self._cluster = step(self._cluster, snapshot, self._settings, self._wall.steady_since)
-        except Exception as error:
-            self._metrics.decider_failures.labels(_STEP).inc()
-            self._complain(_STEP, error)
-            self._cluster = None
-            return False
-        self._failing.pop(_STEP, None)
-        self._metrics.seen(self._cluster)
-        return True
+    def _computed(self) -> Iterable[Fact]:
+        """Facts that background computations came to."""
+        for capability in self._capabilities:
+            result = self._computations.answer(capability.name)
+            if capability.computes is not None and isinstance(result, capability.computes):
+                yield result
 
-    def _drop(self, capability: Capability, now: datetime, executor: Executor) -> None:
+    def _derive(self, stage: Derivation[Any], snapshot: Snapshot, board: FactBoard) -> None:
+        """Derive a fact from its last value. If that fails, nothing of it is remembered."""
+        previous = self._derived.pop(stage.provides, None)
+        if board.why_skipped(stage) is not None:
+            board.fail(stage)
+            return
+        try:
+            with self._metrics.decider_seconds.labels(stage.name).time():
+                trust = self._trust(board, snapshot.now)
+                fact = stage.derive(snapshot, self._settings, board.facts_for(stage), trust, previous)
+        except Exception as error:
+            self._metrics.decider_failures.labels(stage.name).inc()
+            self._complain(stage.name, error)
+            board.fail(stage)
+            return
+        self._failing.pop(stage.name, None)
+        self._derived[stage.provides] = fact
+        board.add((fact, *stage.derive_more(fact)))
+
+    def _skip(self, capability: Capability[Any, Any], why: str, now: datetime, executor: Executor) -> None:
+        subject = reference_by_name(CONFIG_MAPS, GROWTH_STATUS, self._settings.namespace)
+        self._record(capability.name, [Hold(subject=subject, why=why, reason="DependencyFailed")])
+        self._drop(capability, now, executor)
+
+    def _drop(self, capability: Capability[Any, Any], now: datetime, executor: Executor) -> None:
         """What it wanted before was decided on what was seen then."""
         executor.want(capability.name, ())
         self._deadlines[capability.name] = now + _AGAIN_AFTER_FAILURE
 
-    def _decide(
-        self, capability: Capability, snapshot: Snapshot, executor: Executor, decide: Decider
-    ) -> Decision | None:
-        name = capability.name
-        state = DeciderState(
-            executor.outcomes,
-            self._computations.answer(name),
-            self._computations.is_computing(name),
-            self._memories.get(name),
-            self._wall.steady_since,
-            self._cluster,
-            self._wall.even_since,
-            self._host.identity,
-            self._companions,
-            answers=self._computations.answers,
+    def _trust(self, board: FactBoard, now: datetime) -> ClockTrust:
+        return ClockTrust(
+            now=now,
+            steady_since=self._wall.steady_since,
+            slipped_at=self._wall.even_since,
+            healthy_since=board.recovered_at,
         )
+
+    def _decide(
+        self,
+        capability: Capability[Any, Any],
+        snapshot: Snapshot,
+        board: FactBoard,
+        executor: Executor,
+        decide: Decider[Any, Any],
+    ) -> Decision[Any] | None:
+        name = capability.name
         try:
+            if name not in self._carries:
+                self._carries[name] = capability.initial_carry(snapshot, self._settings)
+            inputs = Inputs[Any, Any](
+                snapshot=snapshot,
+                settings=self._settings,
+                facts=board.facts_for(capability),
+                carry=self._carries[name],
+                clock=self._trust(board, snapshot.now),
+                computation=self._computations.state(name),
+                outcomes=Outcomes(executor.outcomes),
+                replica=self._replica,
+            )
             with self._metrics.decider_seconds.labels(name).time():
-                decision = decide(snapshot, state, self._settings)
-        except Exception as error:  # a mistake in one capability must not end the others
+                decision = decide(inputs)
+        except Exception as error:  # a defect in one capability must not end the others
             self._metrics.decider_failures.labels(name).inc()
             self._complain(name, error)
             self._drop(capability, snapshot.now, executor)
@@ -231,22 +268,17 @@ class Reconciler:
         self._failing.pop(name, None)
         return decision
 
-    def _follow(self, capability: Capability, decision: Decision, snapshot: Snapshot, executor: Executor) -> None:
-        name, wake_at, now = capability.name, decision.wake_at, snapshot.now
-        self._memories[name] = decision.previous
-        if isinstance(decision.previous, Failover):
-            self._metrics.failed_over(decision.previous)
-        if isinstance(decision.previous, NodeMemoryCarry):
-            self._metrics.remembered(decision.previous, now)
-        if isinstance(decision.previous, Queue):
-            self._metrics.queue.show(decision.previous)
-        if name == CONSOLIDATE:
-            self._metrics.moves.show(snapshot, decision.previous if isinstance(decision.previous, Moves) else None)
-        self._deadlines[name] = now + _AGAIN if wake_at is not None and wake_at <= now else wake_at
-        self._record(name, [said for said in decision.said if isinstance(said, Hold)])
-        executor.want(name, [said for said in decision.said if not isinstance(said, Hold)])
-        if decision.computation is not None:
-            self._computations.begin(name, decision.computation)
+    def _follow(
+        self, capability: Capability[Any, Any], decision: Decision[Any], now: datetime, executor: Executor
+    ) -> None:
+        name, at = capability.name, decision.requeue_at
+        self._carries[name] = decision.carry
+        self._metrics.apply(name, decision.measurements)
+        self._deadlines[name] = now + _AGAIN if at is not None and at <= now else at
+        self._record(name, list(decision.holds))
+        executor.want(name, decision.actions)
+        if decision.compute is not None:
+            self._computations.begin(name, decision.compute)
 
     def _record(self, name: str, holds: list[Hold]) -> None:
         for hold in self.holds.replace(name, holds):

@@ -25,12 +25,12 @@ from growth.api.node_memory import MEMORIES
 from growth.api.provider_state import ProviderState
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.settings.model import Settings
+from growth.decide.contract import Capability
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder
 from growth.kube.informer import Informer
 from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth.observe.cache import ClusterCache
-from growth.run.capability import Capability
 from growth.run.health import ProcessHealth
 from growth.run.informers import catch_up, watching
 from growth.run.metrics import ActionMetrics, Metrics
@@ -58,7 +58,7 @@ class ReplicaConfig(msgspec.Struct, frozen=True, kw_only=True):
     client: Client
     lease_client: Client
     settings: Settings
-    capabilities: Sequence[Capability]
+    capabilities: Sequence[Capability[Any, Any]]
     host: Runtime
     providers: Mapping[str, OpenProvider] = {}
     """Who has machines for us, by name; opened anew for each term of leadership."""
@@ -75,9 +75,9 @@ async def control(plant: ReplicaConfig, health: ProcessHealth) -> None:
 
     Raises a KubeError that needs a person (a missing right, a kind that is not there) if that happens at the start.
     """
-    running = [capability for capability in plant.capabilities if capability.is_on(plant.settings)]
+    running = [capability for capability in plant.capabilities if capability.is_enabled(plant.settings)]
     plant = msgspec.structs.replace(plant, capabilities=running)
-    watched = {kind for capability in plant.capabilities for kind in capability.kinds}
+    watched = {kind for capability in plant.capabilities for kind in capability.watches}
     cache = ClusterCache(plant.host.now, remembers=MEMORIES in watched, queues=WORKLOADS in watched)
     loops: list[Reconciler] = []
 
@@ -104,18 +104,18 @@ async def control(plant: ReplicaConfig, health: ProcessHealth) -> None:
         health.is_stopping = True
 
 
-def _kinds(capabilities: Sequence[Capability], cache: ClusterCache) -> list[Kind[Any]]:
+def _kinds(capabilities: Sequence[Capability[Any, Any]], cache: ClusterCache) -> list[Kind[Any]]:
     """What the capabilities have to see, in the World's order; everything if there is none that could say it."""
-    wanted = {kind for capability in capabilities for kind in capability.kinds}
+    wanted = {kind for capability in capabilities for kind in capability.watches}
     if unknown := sorted(kind.plural for kind in wanted - set(cache.listeners())):
         raise LookupError(f"the World keeps no {', '.join(unknown)}, which some capability has to see")
     return [kind for kind in cache.listeners() if kind in wanted or not capabilities]
 
 
-def _late(capabilities: Sequence[Capability]) -> set[Kind[Any]]:
+def _late(capabilities: Sequence[Capability[Any, Any]]) -> set[Kind[Any]]:
     """What only those have to see for whom nobody waits."""
-    wanted = {kind for capability in capabilities for kind in capability.kinds if capability.is_late}
-    return wanted - {kind for capability in capabilities for kind in capability.kinds if not capability.is_late}
+    wanted = {kind for capability in capabilities for kind in capability.watches if capability.is_late}
+    return wanted - {kind for capability in capabilities for kind in capability.watches if not capability.is_late}
 
 
 class _Replica:
@@ -153,7 +153,7 @@ class _Replica:
         )
         health.holder = lambda: self._lease.holder
         capabilities = plant.capabilities
-        health.has_leader = not capabilities or any(one.is_for_leader for one in capabilities)
+        health.has_leader = not capabilities or any(one.scope == "leader" for one in capabilities)
 
     async def run(self) -> None:
         """Until cancelled, or until one part fails: then the others end, too, in good order."""
@@ -171,7 +171,7 @@ class _Replica:
         """What every replica does."""
         plant = self._plant
         clients = Clients(plant.client, self._recorder, plant.host.now, points=plant.points)
-        await self._decide("replica", [one for one in plant.capabilities if not one.is_for_leader], clients)
+        await self._decide("replica", [one for one in plant.capabilities if one.scope != "leader"], clients)
 
     async def _lead(self, client: Client) -> None:
         """What the leader does, with a client that cannot write after its term."""
@@ -188,7 +188,7 @@ class _Replica:
             )
             async with clouds.following(client):
                 clients = Clients(client, self._recorder, plant.host.now, clouds.providers, plant.points)
-                await self._decide("leader", [one for one in plant.capabilities if one.is_for_leader], clients)
+                await self._decide("leader", [one for one in plant.capabilities if one.scope == "leader"], clients)
         finally:
             self._cache.forget_clouds()
             self._health.metrics.provider_up.clear()
@@ -201,7 +201,7 @@ class _Replica:
         for loop in self._loops:
             loop.wake()
 
-    async def _decide(self, role: str, capabilities: Sequence[Capability], clients: Clients) -> None:
+    async def _decide(self, role: str, capabilities: Sequence[Capability[Any, Any]], clients: Clients) -> None:
         """The loop and the executor of one role, until cancelled; then what was sent is waited for."""
         metrics, heartbeats = self._health.metrics, self._health.heartbeats
         loop_beat = heartbeats.register(f"the loop of the {role}", LOOP_SILENCE_SECONDS)
@@ -214,14 +214,14 @@ class _Replica:
             self._plant.host,
             metrics=metrics,
             heartbeat=loop_beat,
-            companions=frozenset(capability.name for capability in self._plant.capabilities),
+            enabled=frozenset(capability.name for capability in self._plant.capabilities),
         )
         executor = Executor(clients, wake=deciding.wake, witness=ActionMetrics(metrics, role), pulse=executor_beat)
         self._loops.append(deciding)
         try:
             await deciding.run(executor)
         finally:
-            deciding.part(executor)
+            deciding.shut_down(executor)
             self._loops.remove(deciding)
             heartbeats.end(loop_beat)
             await executor.close(_LAST_ACTIONS_SECONDS)

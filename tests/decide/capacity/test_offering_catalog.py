@@ -5,16 +5,18 @@ import pytest
 
 from growth.api.node_pool import NodePool
 from growth.api.settings.model import Settings
-from growth.decide.capacity.offering_catalog import as_billed, catalog_in
+from growth.decide.capacity.offering_catalog import OfferingCatalog, as_billed
 from growth.decide.capacity.pool_inventory import holdings
-from growth.decide.contract import DeciderState
 from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.node_requests.carry import NodeRequestsCarry
 from growth.decide.node_requests.context import NodeRequestsContext as ProvisionScene
 from growth.decide.node_requests.limit_check import too_many
-from growth.decide.scale_down.context import ScaleDownCarry, ScaleDownContext
+from growth.decide.scale_down.carry import ScaleDownCarry
+from growth.decide.scale_down.context import ScaleDownContext
 from growth.decide.solver.node_options import node_options_of
-from tests.decide.marketplace import PROVISION, Thing, a_cloud, a_machine, a_node, a_pool, a_request, a_snapshot
+from tests.decide.marketplace import Thing, a_cloud, a_machine, a_node, a_pool, a_request, a_snapshot
 from tests.decide.marketplace import an_offering as plain
+from tests.decide.passes import Given, facts_in
 
 OFFERING = msgspec.structs.replace(plain(price=0.0096), ipv4_per_hour=0.0008, price_per_month=5.99)
 WITH, WITHOUT = a_pool(), a_pool(machine={"publicIPv4": False})
@@ -55,14 +57,14 @@ def test_a_plan_sees_the_price_of_each_pool() -> None:
 )
 def test_what_a_pool_has_costs_what_it_pays(things: list[Thing], pool: NodePool, price: float) -> None:
     snapshot = a_snapshot(pool, *things)
-    (held,) = holdings(snapshot, catalog_in(snapshot, PROVISION))
+    (held,) = holdings(snapshot, facts_in(snapshot, Settings()).get(OfferingCatalog))
     assert held.launched.cost_per_hour == price
 
 
 def test_a_node_that_goes_saves_what_its_pool_pays() -> None:
     node = a_node()
     scenes = [
-        ScaleDownContext(a_snapshot(pool, node, CLOUD), DeciderState(), Settings(), ScaleDownCarry())
+        ScaleDownContext(Given().inputs(a_snapshot(pool, node, CLOUD), Settings(), ScaleDownCarry()))
         for pool in (WITH, WITHOUT)
     ]
     assert [scene.price(node) for scene in scenes] == [0.0096, 0.0088]
@@ -70,5 +72,5 @@ def test_a_node_that_goes_saves_what_its_pool_pays() -> None:
 
 def test_without_addresses_a_second_machine_is_within_the_limit() -> None:
     snapshots = [a_snapshot(limited(pool), CLOUD, a_request("default-2")) for pool in (WITH, WITHOUT)]
-    found = [too_many(ProvisionScene(one, DeciderState(), Settings())) for one in snapshots]
+    found = [too_many(ProvisionScene(Given().inputs(one, Settings(), NodeRequestsCarry()))) for one in snapshots]
     assert found == [{"default-2": "pool default may cost 0.0180 an hour"}, {}]

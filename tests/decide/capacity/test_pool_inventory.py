@@ -12,10 +12,9 @@ from growth.api.machine import request_for
 from growth.api.provider_state import ProviderState
 from growth.api.references import reference_by_name
 from growth.decide.capacity.offering_catalog import shop_of
-from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_launched, shortages
+from growth.decide.capacity.pool_inventory import PoolMachine, Shortage, holdings, just_launched, shortages
 from growth.decide.capacity.pool_usage import PoolUsage
-from growth.decide.contract import DeciderState
-from growth.decide.solver.minimum_nodes import Shortage
+from growth.decide.contract import Outcomes
 from tests.decide.marketplace import (
     NOW,
     PROVISION,
@@ -153,6 +152,6 @@ def test_a_machine_that_was_just_bought_counts_although_its_request_was_deleted(
     )
     outcome = Outcome(action=purchase, result=Result.DONE, at=NOW - 2 * SECOND, machine=a_machine())
     snapshot = a_snapshot(a_pool(), cloud)
-    launched = just_launched(snapshot, DeciderState({key_of(purchase): outcome}))
+    launched = just_launched(snapshot, Outcomes({key_of(purchase): outcome}))
     found = holdings(snapshot, shop_of(snapshot.clouds, [], [], NOW, PROVISION), launched)
     assert [one.name for one in found] == (["default-1"] if counts else [])

@@ -11,7 +11,7 @@ from growth.api.offering import ZONE
 from growth.api.phases import RequestPhase
 from growth.api.taints import closed
 from growth.decide.capacity.upcoming_nodes import UpcomingNode, enter, hand_over_ends, has_places, seat, still_fitting
-from growth.decide.contract import DeciderState
+from growth.decide.contract import ClockTrust
 from growth.decide.fit import SimulatedCluster
 from growth.decide.fit.template_node import TemplateNodes
 from tests.decide.marketplace import HOUR, MINUTE, NOW, PROVISION, SECOND, a_node, a_pool, a_request, a_snapshot
@@ -47,13 +47,13 @@ def test_pods_have_their_places_until_they_had_the_time_to_get_there(
     assert PROVISION.hand_over == MINUTE
     request = planned(phase=phase, since=NOW - age * SECOND)
     snapshot = a_snapshot(request, *([node] if node else []))
-    assert has_places(request, snapshot, DeciderState(), PROVISION) is expected
+    assert has_places(request, snapshot, ClockTrust(NOW), PROVISION) is expected
 
 
 def test_a_hand_over_counts_from_the_jump_of_a_clock() -> None:
     request = planned(phase="Ready", since=NOW - HOUR)
-    assert has_places(request, a_snapshot(request, a_node()), DeciderState(steady_since=NOW - SECOND), PROVISION)
-    assert hand_over_ends(request, NOW, DeciderState(steady_since=NOW - SECOND), PROVISION) == NOW - SECOND + MINUTE
+    assert has_places(request, a_snapshot(request, a_node()), ClockTrust(NOW, NOW - SECOND), PROVISION)
+    assert hand_over_ends(request, ClockTrust(NOW, NOW - SECOND), PROVISION) == NOW - SECOND + MINUTE
 
 
 def test_of_those_that_wait_as_many_are_counted_as_its_node_has_room_for() -> None:

@@ -17,8 +17,7 @@ from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.provider_state import ProviderState
-from growth.decide.consolidation.move import Move
-from growth.decide.consolidation.problem import ConsolidationProblem
+from growth.decide.consolidation.problem import ConsolidationProblem, Move
 from growth.decide.fit import SimulatedCluster, fit
 from growth.decide.fit.template_node import TemplateNodes
 from tests.decide.consolidation.seen import DAEMON as OF_DAEMON

@@ -29,14 +29,16 @@ from growth.api.settings.model import Settings
 from growth.api.storage import PersistentVolume, PersistentVolumeClaim
 from growth.api.workloads import DaemonSet, PodDisruptionBudget
 from growth.decide.consolidation.candidates import CandidateSet, choice_in
-from growth.decide.contract import DeciderState
+from growth.decide.consolidation.carry import ConsolidationCarry
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from tests.decide import marketplace as market
 from tests.decide import stages
+from tests.decide.passes import Given
 
 NOW, MINUTE, HOUR = market.NOW, market.MINUTE, market.HOUR
-SETTINGS, STATE = Settings(), DeciderState()
+SETTINGS, STATE = Settings(), Given()
 SOLD = (
     market.an_offering("small"),
     market.an_offering("large", price=3.0, resources={"cpu": "8", "memory": "16Gi", "pods": "110"}),
@@ -90,10 +92,15 @@ def a_snapshot(*things: object, now: datetime = NOW) -> Snapshot:
     return observed(ClusterCache(), *things).snapshot(now)
 
 
-def chosen(*things: object, min_age: timedelta = timedelta(0), state: DeciderState = STATE) -> CandidateSet:
+def a_context(snapshot: Snapshot, state: Given = STATE, settings: Settings = SETTINGS) -> ConsolidationContext:
+    """What consolidation sees."""
+    return ConsolidationContext(state.inputs(snapshot, settings, ConsolidationCarry()))
+
+
+def chosen(*things: object, min_age: timedelta = timedelta(0), state: Given = STATE) -> CandidateSet:
     """Who may go. The pool is the usual one, and all nodes have machines, unless told."""
     names = [thing.metadata.name for thing in things if isinstance(thing, Node)]
     given = {type(thing) for thing in things}
     usual = [POOL] if NodePool not in given else []
     cloud = [a_cloud(*names)] if ProviderState not in given else []
-    return choice_in(a_snapshot(*usual, *cloud, *things), state, SETTINGS, {"default": min_age})
+    return choice_in(a_context(a_snapshot(*usual, *cloud, *things), state), {"default": min_age})

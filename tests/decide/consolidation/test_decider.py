@@ -13,11 +13,10 @@ from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.phases import MovePhase
 from growth.api.settings.model import Settings
 from growth.decide.capacity.demand_history import LOOKS_WITHIN
-from growth.decide.contract import DeciderState
-from growth.decide.registry.step import cluster_in
 from tests.decide.consolidation.seen import a_pod
 from tests.decide.consolidation.town import HOUR, MINUTE, NOW, SECOND, Town, a_node, acting, events_of, moves_of
 from tests.decide.marketplace import a_pool, a_request, an_offering
+from tests.decide.passes import cluster_in
 
 EVERY = Settings().consolidate.every
 LARGE = "kwok-large-fsn1"
@@ -56,9 +55,9 @@ def test_it_is_thought_once_it_is_known_who_was_there() -> None:
     town, begun = Town(*halves("a", "b")), NOW
     while town.thought is None:
         decision = town.look()
-        assert decision.wake_at is not None
-        assert decision.wake_at - town.now < LOOKS_WITHIN, "what was there is forgotten otherwise"
-        town.now = decision.wake_at
+        assert decision.requeue_at is not None
+        assert decision.requeue_at - town.now < LOOKS_WITHIN, "what was there is forgotten otherwise"
+        town.now = decision.requeue_at
         assert town.now - begun < 2 * HOUR
     assert town.now - begun >= Settings().consolidate.window
 
@@ -78,9 +77,9 @@ def test_it_is_thought_only_when_all_is_calm(thing: Any) -> None:  # noqa: ANN40
         born = msgspec.structs.replace(thing.metadata, creation_timestamp=town.now - MINUTE)
         thing = msgspec.structs.replace(thing, metadata=born)
     town.add(thing)
-    assert town.look().computation is None
+    assert town.look().compute is None
     town.remove(thing)
-    assert town.look().computation is not None
+    assert town.look().compute is not None
 
 
 def test_who_waits_in_vain_stops_nobody_for_ever() -> None:
@@ -89,9 +88,9 @@ def test_who_waits_in_vain_stops_nobody_for_ever() -> None:
     born = town.now - MINUTE
     town.add(msgspec.structs.replace(waits, metadata=msgspec.structs.replace(waits.metadata, creation_timestamp=born)))
     decision = town.look()
-    assert decision.computation is None
-    while town.look().computation is None:
-        town.now = town.look().wake_at or town.now + HOUR
+    assert decision.compute is None
+    while town.look().compute is None:
+        town.now = town.look().requeue_at or town.now + HOUR
         assert town.now <= born + 10 * MINUTE
     assert town.now == born + 10 * MINUTE
 
@@ -101,32 +100,32 @@ def test_nothing_is_thought_or_done_while_the_cluster_is_unhealthy() -> None:
     for name in "cdefgh":
         town.add(a_node(name, ready=False))
     snapshot = town.world.snapshot(town.now)
-    assert cluster_in(snapshot, DeciderState(), town.settings).is_halted
+    assert cluster_in(snapshot, town.settings).is_halted
     decision = town.look()
-    assert (decision.computation, moves_of(decision.said)) == (None, [])
-    assert decision.wake_at is not None
+    assert (decision.compute, moves_of(decision.said)) == (None, [])
+    assert decision.requeue_at is not None
 
 
 def test_one_thought_at_a_time_and_the_next_one_after_a_while() -> None:
     town = a_wasteful_town(pool=acting(budgets=[{"nodes": 0}]))
-    assert town.look().computation is not None
-    assert town.look().computation is None, "it is under way"
+    assert town.look().compute is not None
+    assert town.look().compute is None, "it is under way"
     town.think()
     asked_at = town.now
     town.now += SECOND
     decision = town.look()
-    assert decision.computation is None
-    assert decision.wake_at is not None
-    while (decision := town.look()).computation is None:
-        assert decision.wake_at is not None
-        town.now = decision.wake_at
+    assert decision.compute is None
+    assert decision.requeue_at is not None
+    while (decision := town.look()).compute is None:
+        assert decision.requeue_at is not None
+        town.now = decision.requeue_at
     assert town.now - asked_at == EVERY
 
 
 def test_who_is_left_alone_is_not_thought_about() -> None:
     town = a_wasteful_town(pool=a_pool(types=["small", "large"], disruption={"mode": "off"}))
     decision = town.look()
-    assert (decision.computation, decision.said, decision.wake_at) == (None, (), None)
+    assert (decision.compute, decision.said, decision.requeue_at) == (None, (), None)
 
 
 @pytest.mark.parametrize(("phase", "leaving"), [("Done", "a"), ("Undone", "b")])
@@ -161,8 +160,8 @@ def test_what_was_made_is_not_thought_about_until_it_was_seen() -> None:
     assert town.advised()
     town.now += 2 * SECOND
     decision = town.look()
-    assert decision.computation is None
-    assert decision.wake_at == town.now + 8 * SECOND
+    assert decision.compute is None
+    assert decision.requeue_at == town.now + 8 * SECOND
 
 
 def test_where_growth_only_looks_it_tells() -> None:

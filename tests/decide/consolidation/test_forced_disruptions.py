@@ -14,10 +14,9 @@ from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.settings.model import Settings
-from growth.decide.consolidation.context import ConsolidationContext
-from growth.decide.consolidation.forced_disruptions import ForcedDisruption, wishes_in
-from growth.decide.contract import DeciderState
-from tests.decide.consolidation.seen import SOLD, a_budget, a_cloud, a_pod, a_snapshot
+from growth.decide.consolidation.forced_disruptions import wishes_in
+from growth.decide.consolidation.problem import ForcedDisruption
+from tests.decide.consolidation.seen import SOLD, a_budget, a_cloud, a_context, a_pod, a_snapshot
 from tests.decide.consolidation.town import HOUR, MINUTE, NOW, SECOND, Town, a_node, acting, moves_of
 from tests.decide.marketplace import a_pool, a_removal, a_request
 
@@ -29,7 +28,7 @@ OLD = {TEMPLATE: "old"}
 def wished(pool: NodePool, *nodes: Node, offered: tuple[Offering, ...] = SOLD) -> list[tuple[str, str]]:
     """Who must go, and for which reason."""
     cloud = msgspec.structs.replace(a_cloud(*(one.metadata.name for one in nodes)), offerings=offered)
-    scene = ConsolidationContext(a_snapshot(pool, cloud, *nodes), DeciderState(), Settings())
+    scene = a_context(a_snapshot(pool, cloud, *nodes))
     return [(disruption.node, disruption.reason) for disruption in wishes_in(scene)]
 
 
@@ -107,13 +106,13 @@ def test_what_only_says_how_much_is_bought_is_no_template() -> None:
 
 def test_expiry_wakes_when_it_comes() -> None:
     town = Town(a_node("a", born=NOW), pool=acting(expireAfter="3m"))
-    assert town.look().wake_at == NOW + 3 * MINUTE
+    assert town.look().requeue_at == NOW + 3 * MINUTE
 
 
 @pytest.mark.parametrize("problem", ["", "503"], ids=["it has said nothing yet", "it is silent"])
 def test_a_provider_that_does_not_answer_has_withdrawn_nothing(problem: str) -> None:
     cloud = msgspec.structs.replace(a_cloud("a", problem=problem), offerings=SOLD[1:] if problem else ())
-    scene = ConsolidationContext(a_snapshot(acting(), cloud, a_node("a")), DeciderState(), Settings())
+    scene = a_context(a_snapshot(acting(), cloud, a_node("a")))
     assert wishes_in(scene) == []
 
 
@@ -122,16 +121,12 @@ def test_what_is_not_sold_any_more_is_deprecated() -> None:
 
 
 def test_who_goes_already_need_not_be_wished_away() -> None:
-    scene = ConsolidationContext(
-        a_snapshot(acting(), a_cloud("a"), a_node("a", annotations=ASKED), a_removal("a")), DeciderState(), Settings()
-    )
+    scene = a_context(a_snapshot(acting(), a_cloud("a"), a_node("a", annotations=ASKED), a_removal("a")))
     assert wishes_in(scene) == []
 
 
 def test_a_wish_says_why() -> None:
-    scene = ConsolidationContext(
-        a_snapshot(acting(), a_cloud("a"), a_node("a", annotations=ASKED)), DeciderState(), Settings()
-    )
+    scene = a_context(a_snapshot(acting(), a_cloud("a"), a_node("a", annotations=ASKED)))
     assert wishes_in(scene) == [ForcedDisruption("a", "Requested", "a person wants it to go: its disk is bad")]
 
 
@@ -241,10 +236,10 @@ def test_which_pod_finds_no_place_is_told() -> None:
     assert isinstance(hold, Hold)
     assert isinstance(event, RecordEvent)
     assert "pod default/big would find no place: " in event.why
-    assert town.look().computation is None, "it is not thought about again at once"
-    assert town.look().wake_at == town.now + MINUTE, "but soon: a person looks on"
+    assert town.look().compute is None, "it is not thought about again at once"
+    assert town.look().requeue_at == town.now + MINUTE, "but soon: a person looks on"
     town.now += MINUTE
-    assert town.look().computation is not None
+    assert town.look().compute is not None
 
 
 def test_of_others_it_only_stands_among_the_reasons() -> None:

@@ -10,7 +10,7 @@ from growth.decide.consolidation.candidates import wished_in
 from growth.decide.consolidation.forced_moves import empty
 from growth.decide.consolidation.problem import ConsolidationProblem
 from growth.decide.consolidation.problem_builder import question_of
-from tests.decide.consolidation.seen import POOL, SETTINGS, SOLD, STATE, a_cloud, a_pod, a_snapshot
+from tests.decide.consolidation.seen import POOL, SOLD, a_cloud, a_context, a_pod, a_snapshot
 from tests.decide.marketplace import a_node
 
 CLOSED = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
@@ -20,8 +20,9 @@ def asked(*things: Node | Pod | NodePool, going: str = "ab") -> ConsolidationPro
     """How to empty the nodes with these names, whoever wants that."""
     names = [thing.metadata.name for thing in things if isinstance(thing, Node)]
     snapshot = a_snapshot(a_cloud(*names), *things)
-    choice = wished_in(snapshot, STATE, SETTINGS, {}, dict.fromkeys(going, "Requested"))
-    return question_of(snapshot, STATE, SETTINGS, choice, at_once={})
+    context = a_context(snapshot)
+    choice = wished_in(context, {}, dict.fromkeys(going, "Requested"))
+    return question_of(context, choice, at_once={})
 
 
 def launched(question: ConsolidationProblem) -> list[list[str]]:

@@ -16,11 +16,12 @@ from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchas
 from growth.api.phases import MovePhase
 from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.move import MOVE, made
-from growth.decide.consolidation.move_execution import carry
+from growth.decide.consolidation.move_execution import advance
 from growth.decide.consolidation.move_validation import PLACE_WITHIN
-from growth.decide.contract import DeciderState
 from growth.observe.table import Table
+from growth.observe.table_index import TableIndex, active_moves
 from tests.decide import marketplace as market
+from tests.decide.consolidation.seen import a_context
 from tests.decide.scale_down.stage import (
     ANOTHER,
     HOUR,
@@ -82,10 +83,12 @@ def carried(
     snapshot = a_snapshot(a_pool(), a_cloud(*machines), *things, now=now)
     table: Table[NodeMove] = Table()
     table.hear([Change(ChangeType.ADDED, one, None) for one in (move, other) if one is not None])
-    snapshot = msgspec.structs.replace(snapshot, tables={**snapshot.tables, NODE_MOVES: table})
-    scene = ConsolidationContext(snapshot, DeciderState(), SETTINGS)
+    snapshot = msgspec.structs.replace(
+        snapshot, tables={**snapshot.tables, NODE_MOVES: table}, moves=TableIndex(table, active_moves)
+    )
+    scene = a_context(snapshot)
     scene.crowded.update(before.crowded if before is not None else {})
-    carry(scene, move)
+    advance(scene, move)
     return scene
 
 

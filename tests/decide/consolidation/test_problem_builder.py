@@ -11,7 +11,7 @@ from growth.decide.consolidation.move_search import advise
 from growth.decide.consolidation.pod_movability import PodBindings
 from growth.decide.consolidation.problem import ConsolidationProblem
 from growth.decide.consolidation.problem_builder import question_of
-from growth.decide.facts.pending_pods import note_displaced
+from growth.decide.facts.replacement_pods import ReplacementPods
 from growth.observe.cache import ClusterCache
 from tests.decide.consolidation.fleet import judge
 from tests.decide.consolidation.seen import (
@@ -19,23 +19,24 @@ from tests.decide.consolidation.seen import (
     NOW,
     OWNER,
     POOL,
-    SETTINGS,
     SOLD,
-    STATE,
     a_budget,
     a_cloud,
+    a_context,
     a_pod,
     observed,
 )
 from tests.decide.marketplace import a_node, a_pool, a_removal, an_entry
+from tests.decide.passes import Given
 from tests.decide.stages import a_pod as a_plain_pod
 from tests.drawing import examples
 
 
 def asked(world: ClusterCache, *things: object, **fields: object) -> ConsolidationProblem:
     snapshot = observed(world, *things).snapshot(NOW)
-    choice = choice_in(snapshot, STATE, SETTINGS, {})
-    return question_of(snapshot, STATE, SETTINGS, choice, **{"at_once": {"default": 3}, **fields})  # pyright: ignore[reportArgumentType]
+    context = a_context(snapshot)
+    choice = choice_in(context, {})
+    return question_of(context, choice, **{"at_once": {"default": 3}, **fields})  # pyright: ignore[reportArgumentType]
 
 
 def test_the_whole_way_from_what_is_seen_to_what_is_advised() -> None:
@@ -95,9 +96,9 @@ def test_a_node_that_is_just_being_given_up_is_none_to_move_to() -> None:
     lost = a_pod("lost", node="lost")
     world = observed(ClusterCache(), POOL, a_cloud("a", "lost"), a_node("a"), a_node("lost"), lost)
     snapshot = world.snapshot(NOW)
-    note_displaced(snapshot, [lost])
-    choice = choice_in(snapshot, STATE, SETTINGS, {})
-    question = question_of(snapshot, STATE, SETTINGS, choice, at_once={})
+    context = a_context(snapshot, Given(facts=(ReplacementPods.of([lost]),)))
+    choice = choice_in(context, {})
+    question = question_of(context, choice, at_once={})
     assert question.simulated.nodes.keys() == {"a"}
     assert [pod.metadata.name for pod in question.ghosts] == ["lost"]
     assert [one.name for one in choice.candidates] == ["a"]

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from growth.api.disruption import Reason
 from growth.decide.consolidation.candidates import choice_in, wished_in
 from growth.decide.consolidation.forced_moves import empty
-from growth.decide.consolidation.move import Move
 from growth.decide.consolidation.move_search import advise
+from growth.decide.consolidation.problem import Move
 from growth.decide.consolidation.problem_builder import question_of
 from growth.observe.cache import ClusterCache
 from tests.decide.consolidation.ruled import Cluster, carried_out, clusters
-from tests.decide.consolidation.seen import NOW, SETTINGS, STATE, observed
+from tests.decide.consolidation.seen import NOW, a_context, observed
 
 pytestmark = pytest.mark.long
 
@@ -27,9 +27,10 @@ def keep_to_budgets(cluster: Cluster, moves: tuple[Move, ...]) -> None:
 @given(cluster=clusters(), most=st.integers(1, 4))
 def test_after_every_prefix_of_moves_all_pods_fit_and_it_costs_less(cluster: Cluster, most: int) -> None:
     snapshot = observed(ClusterCache(), *cluster.things).snapshot(NOW)
-    choice = choice_in(snapshot, STATE, SETTINGS, {})
+    context = a_context(snapshot)
+    choice = choice_in(context, {})
     at_once = {"default": most, "extra": most}
-    question = question_of(snapshot, STATE, SETTINGS, choice, at_once=at_once)
+    question = question_of(context, choice, at_once=at_once)
     advice = advise(question)
     keep_to_budgets(cluster, advice.moves)
     cost = advice.now_per_hour
@@ -51,8 +52,9 @@ def test_whoever_must_go_leaves_all_pods_a_place(cluster: Cluster, wanted: set[i
     """One node after the other, whatever that costs."""
     snapshot = observed(ClusterCache(), *cluster.things).snapshot(NOW)
     disruptions: dict[str, Reason] = {f"n{n}": "Requested" for n in sorted(wanted) if f"n{n}" in snapshot.nodes}
-    choice = wished_in(snapshot, STATE, SETTINGS, {}, disruptions)
-    question = question_of(snapshot, STATE, SETTINGS, choice, at_once={})
+    context = a_context(snapshot)
+    choice = wished_in(context, {}, disruptions)
+    question = question_of(context, choice, at_once={})
     found = empty(question, [f"n{n}" for n in sorted(shunned)])
     assert {*found.stuck, *(name for move in found.moves for name in move.terminating)} == {
         one.name for one in choice.candidates

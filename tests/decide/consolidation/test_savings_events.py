@@ -35,7 +35,7 @@ def a_town(*counts: int) -> Town:
 def told(town: Town) -> list[tuple[str, str]]:
     """What is told in a pass that begins a thought."""
     decision = town.look()
-    assert decision.computation is not None
+    assert decision.compute is not None
     return [(one.reason, one.why) for one in decision.said if isinstance(one, RecordEvent)]
 
 

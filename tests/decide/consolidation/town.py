@@ -32,13 +32,17 @@ from growth.api.pod import Pod
 from growth.api.selectors import selects
 from growth.api.settings.model import Settings
 from growth.api.taints import LEAVES
-from growth.decide.consolidation.decider import decide
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.capacity.demand_history import RecentDemand
+from growth.decide.consolidation.decider import CAPABILITY
+from growth.decide.contract import Decision
 from growth.decide.fit.predicates import fit
 from growth.decide.fit.simulated_cluster import SimulatedCluster
 from growth.observe.cache import ClusterCache
 from tests.decide import marketplace as market
 from tests.decide.consolidation.seen import SOLD
+from tests.decide.passes import Given, deciding, remembered
+
+decide = deciding(CAPABILITY)
 
 HOUR, MINUTE, NOW, SECOND = market.HOUR, market.MINUTE, market.NOW, market.SECOND
 LONG_AGO: Final = NOW - 24 * HOUR
@@ -63,6 +67,7 @@ class Town:
         self.world, self.now, self.settings = ClusterCache(), NOW, settings or Settings()
         self.memory: object = None
         self.answer: object = None
+        self.demand: RecentDemand | None = None
         self.thought: Callable[[], object] | None = None
         self.offered: tuple[Offering, ...] = SOLD
         self.pool = pool or acting()
@@ -118,13 +123,17 @@ class Town:
 
     # Time
 
-    def look(self) -> Decision:
+    def look(self) -> Decision[Any]:
         """One pass. What it says is not done; a thought that it begins is kept."""
-        state = DeciderState(carry=self.memory, answer=self.answer, is_computing=self.thought is not None)
-        decision = decide(self.world.snapshot(self.now), state, self.settings)
-        self.memory = decision.previous
-        if decision.computation is not None and self.thought is None:
-            self.thought, self.answer = decision.computation, None
+        snapshot = self.world.snapshot(self.now)
+        self.demand = remembered(self.demand, snapshot, self.settings)
+        state = Given(
+            carry=self.memory, result=self.answer, is_computing=self.thought is not None, facts=(self.demand,)
+        )
+        decision = decide(snapshot, state, self.settings)
+        self.memory = decision.carry
+        if decision.compute is not None and self.thought is None:
+            self.thought, self.answer = decision.compute, None
         return decision
 
     def think(self) -> None:

@@ -30,15 +30,18 @@ from growth.api.provider_state import ProviderState
 from growth.api.settings.model import FailoverSettings, Settings
 from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachmentSpec
 from growth.api.tolerations import tolerates
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.contract import Decision
 from growth.decide.facts.cluster_state import ClusterState
-from growth.decide.failover.context import FailoverCarry
-from growth.decide.failover.decider import decide
+from growth.decide.failover.carry import FailoverCarry
+from growth.decide.failover.decider import CAPABILITY
 from growth.decide.registry.step import step
 from growth.observe.cache import ClusterCache
 from tests.decide.failover.hands import Hands
 from tests.decide.marketplace import an_offering
+from tests.decide.passes import Given, deciding
 from tests.decide.stages import a_pod as read_pod
+
+decide = deciding(CAPABILITY)
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -124,11 +127,11 @@ class Stage:
             listeners[kind]([Change(ChangeType.ADDED, thing, None)])
         self._hear_of_machines()
 
-    def look(self) -> Decision:
+    def look(self) -> Decision[Any]:
         """One pass; nothing of it is carried out."""
         snapshot = self.world.snapshot(self.now)
         self.cluster = step(self.cluster, snapshot, self.settings, self.steady_since)
-        state = DeciderState(
+        state = Given(
             self.outcomes,
             carry=self.memory,
             steady_since=self.steady_since,
@@ -136,7 +139,7 @@ class Stage:
             cluster=self.cluster,
         )
         decision = decide(snapshot, state, self.settings)
-        self.memory, self.wake_at, self.said = decision.previous, decision.wake_at, decision.said
+        self.memory, self.wake_at, self.said = decision.carry, decision.requeue_at, decision.said
         return decision
 
     def act(self) -> None:

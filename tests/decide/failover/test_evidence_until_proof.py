@@ -4,11 +4,13 @@ from datetime import timedelta
 
 from growth.api.actions import ReadPower
 from growth.api.machine import Power
-from growth.decide.contract import DeciderState
-from growth.decide.failover.context import FailoverCarry
-from growth.decide.failover.decider import decide
+from growth.decide.failover.carry import FailoverCarry
+from growth.decide.failover.decider import CAPABILITY
 from growth.decide.failover.evidence import NodeCase, PowerAnswers
 from tests.decide.failover.test_out_of_service_by_hand import NOW, PROVIDER_ID, SECOND, SETTINGS, a_proof, a_world
+from tests.decide.passes import Given, deciding
+
+decide = deciding(CAPABILITY)
 
 
 def asked_after(rest: timedelta, *, first_answer_ago: timedelta, count: int = 2) -> bool:
@@ -25,9 +27,9 @@ def asked_after(rest: timedelta, *, first_answer_ago: timedelta, count: int = 2)
     last_sign = NOW - 30 * SECOND
     case = NodeCase("n1", "n1", PROVIDER_ID, last_sign, NOW - 12 * SECOND, answers, asked_at, asked_at)
     world = a_world(a_proof(), power=Power.OFF, ready=False)
-    decision = decide(world.snapshot(NOW), DeciderState(carry=FailoverCarry(cases={"n1": case})), SETTINGS)
+    decision = decide(world.snapshot(NOW), Given(carry=FailoverCarry(cases={"n1": case})), SETTINGS)
     is_asked = any(isinstance(said, ReadPower) for said in decision.said)
-    assert is_asked or (decision.wake_at is not None and decision.wake_at <= NOW + 5 * SECOND)
+    assert is_asked or (decision.requeue_at is not None and decision.requeue_at <= NOW + 5 * SECOND)
     return is_asked
 
 

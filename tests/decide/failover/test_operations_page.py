@@ -15,7 +15,7 @@ from growth.api.kinds import LEASES
 from growth.api.machine import Power
 from growth.api.out_of_service import PROOF, Proof
 from growth.decide.failover.evidence import Finding
-from growth.run.capability import CAPABILITIES
+from growth.decide.pipeline import CAPABILITIES
 from growth.run.metrics import Metrics
 from tests.repository import ROOT
 
@@ -85,9 +85,9 @@ def test_watches_are_those_of_the_capability_and_leases_are_its_own() -> None:
     table = PAGE.partition("| watch | also for |")[2].partition("\n\n")[0]
     stated = {kind for row in table.splitlines() for kind in re.findall(r"`(\w+)`", row.split(" | ")[0])}
     (failover,) = (one for one in CAPABILITIES if one.name == "failover")
-    others = {kind for one in CAPABILITIES if one is not failover for kind in one.kinds}
-    assert stated == {kind.plural for kind in failover.kinds}
-    assert set(failover.kinds) - others == {LEASES}
+    others = {kind for one in CAPABILITIES if one is not failover for kind in one.watches}
+    assert stated == {kind.plural for kind in failover.watches}
+    assert set(failover.watches) - others == {LEASES}
 
 
 def bound(what: str) -> int:

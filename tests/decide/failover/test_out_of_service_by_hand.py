@@ -1,6 +1,7 @@
 """A node that a person took out of service: what is theirs stays theirs, and what was not proven is not believed."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -14,11 +15,14 @@ from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.pod import Pod, PodSpec
 from growth.api.provider_state import ProviderState
 from growth.api.settings.model import FailoverSettings, Settings
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.failover.context import FailoverCarry
-from growth.decide.failover.decider import decide
+from growth.decide.contract import Decision
+from growth.decide.failover.carry import FailoverCarry
+from growth.decide.failover.decider import CAPABILITY
 from growth.decide.failover.evidence import NodeCase, PowerAnswers
 from growth.observe.cache import ClusterCache
+from tests.decide.passes import Given, deciding
+
+decide = deciding(CAPABILITY)
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -50,13 +54,13 @@ def add_pod(world: ClusterCache) -> None:
     world.listeners()[PODS]([Change(ChangeType.ADDED, pod, None)])
 
 
-def decided(world: ClusterCache, case: NodeCase | None = None) -> Decision:
+def decided(world: ClusterCache, case: NodeCase | None = None) -> Decision[Any]:
     memory = FailoverCarry(cases={"n1": case} if case else {}, well_since={"n1": NOW - timedelta(hours=1)})
-    return decide(world.snapshot(NOW), DeciderState(carry=memory), SETTINGS)
+    return decide(world.snapshot(NOW), Given(carry=memory), SETTINGS)
 
 
-def told(decision: Decision) -> list[str]:
-    memory = decision.previous
+def told(decision: Decision[Any]) -> list[str]:
+    memory = decision.carry
     assert isinstance(memory, FailoverCarry)
     return [entry.words for entry in memory.timelines["n1"].entries]
 

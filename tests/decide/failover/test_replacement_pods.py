@@ -16,13 +16,16 @@ from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.pod import Pod
 from growth.api.provider_state import ProviderState
 from growth.api.settings.model import FailoverSettings, Settings
-from growth.decide.contract import DeciderState
-from growth.decide.facts.pending_pods import displaced_in
-from growth.decide.failover.context import FailoverCarry, reference
-from growth.decide.failover.decider import decide
+from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.failover.carry import FailoverCarry
+from growth.decide.failover.context import reference
+from growth.decide.failover.decider import CAPABILITY
 from growth.decide.failover.evidence import NodeCase, PowerAnswers
 from growth.observe.cache import ClusterCache
+from tests.decide.passes import Given, deciding
 from tests.decide.stages import NOW, a_pod
+
+decide = deciding(CAPABILITY)
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 NAMES = ("n1", "n2")
@@ -72,10 +75,12 @@ def displaced(
     memory = FailoverCarry(cases={"n1": case} if case is not None else {})
     outcomes = {key_of(outcome.action): outcome} if outcome is not None else {}
     snapshot = world.snapshot(NOW)
-    said = decide(snapshot, DeciderState(outcomes, carry=memory), settings).said
+    decision = decide(snapshot, Given(outcomes, carry=memory), settings)
+    said = decision.said
     if case is not None and settings.failover.mode == "act" and node.spec.taints == ():
         assert any(isinstance(one, EditObject | FenceMachine) for one in said), "the test's own case is wrong"
-    return [one.virtual_pod.metadata.name for one in displaced_in(snapshot).values()]
+    found = [one for one in decision.facts if isinstance(one, ReplacementPods)]
+    return [one.virtual_pod.metadata.name for fact in found for one in fact.pods.values()]
 
 
 DATABASE = a_pod("db-0", node="n1", owner=owned_by("StatefulSet"))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from growth.api.actions import Action, DeleteObject, EditObject, FenceMachine, Hold, ReleasePod
 from growth.api.kinds import VOLUME_ATTACHMENTS
@@ -17,9 +18,9 @@ WRITES = (EditObject, DeleteObject, ReleasePod, FenceMachine)
 class WatchedStage(Stage):
     """Fails as soon as something is wanted that must not be."""
 
-    def look(self) -> Decision:
+    def look(self) -> Decision[Any]:
         decision = super().look()
-        assert decision.wake_at is None or decision.wake_at > self.now
+        assert decision.requeue_at is None or decision.requeue_at > self.now
         wanted = [one for one in decision.said if isinstance(one, WRITES)]
         if self.settings.failover.mode != "act":
             assert wanted == [], "only who acts writes"

@@ -21,14 +21,17 @@ from growth.api.interning import InternTables
 from growth.api.kinds import NODES, Kind
 from growth.api.node_memory import MEMORIES, SHARD_LEASES, TRANSACTIONS
 from growth.api.settings.model import LeaderElectionSettings, MemorySettings, Settings
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.contract import Decision
 from growth.decide.node_memory.carry import NodeMemoryCarry
-from growth.decide.node_memory.decider import decide
+from growth.decide.node_memory.decider import CAPABILITY
 from growth.observe.cache import ClusterCache
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.clock import BEGINNING, Clock
 from growth_lab.simulator.served_kinds import Resource
 from growth_lab.simulator.store import Event, Exists, Missing, Store
+from tests.decide.passes import Given, deciding
+
+decide = deciding(CAPABILITY)
 
 KINDS: Final[tuple[Kind[Any], ...]] = (NODES, TRANSACTIONS, MEMORIES, SHARD_LEASES)
 """In the order in which a replica is told of them where the order matters."""
@@ -191,14 +194,14 @@ class Replica:
         """It loses all that it knows, and begins anew."""
         self._start()
 
-    def page_pass(self, desk: NodeMemoryCarry | None = None) -> Decision:
+    def page_pass(self, desk: NodeMemoryCarry | None = None) -> Decision[Any]:
         """What it would decide now, with this on its desk."""
-        state = DeciderState(carry=desk or self.desk, identity=self.identity)
+        state = Given(carry=desk or self.desk, identity=self.identity)
         return decide(self.world.snapshot(self._server.clock.instant), state, self.settings)
 
     def decide(self) -> list[Action]:
         """What it decides now."""
         decision = self.page_pass()
-        assert isinstance(decision.previous, NodeMemoryCarry)
-        self.desk = decision.previous
+        assert isinstance(decision.carry, NodeMemoryCarry)
+        self.desk = decision.carry
         return [said for said in decision.said if isinstance(said, CreateObject | PatchObject | DeleteObject)]

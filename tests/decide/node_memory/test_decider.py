@@ -1,14 +1,18 @@
 """What one pass says: of those that changed or are due, and nothing that failed stands in another one's way."""
 
 from datetime import timedelta
+from typing import Any
 
 from growth.api.actions import Action, CreateObject, DeleteObject, Outcome, PatchObject, Result, key_of
 from growth.api.node_memory import MARKER
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.contract import Decision
 from growth.decide.node_memory.carry import NodeMemoryCarry
-from growth.decide.node_memory.decider import decide
+from growth.decide.node_memory.decider import CAPABILITY
 from growth_lab.simulator import served_kinds
 from tests.decide.node_memory.small_cluster import Replica, Server, small_settings
+from tests.decide.passes import Given, deciding
+
+decide = deciding(CAPABILITY)
 
 MORE_THAN_AT_ONCE = 300
 
@@ -23,16 +27,16 @@ class Scene:
     def add(self, name: str, **labels: str) -> None:
         self.server.store.create(served_kinds.NODES, {"metadata": {"name": name, "labels": labels}})
 
-    def page_pass(self, outcomes: tuple[Outcome, ...] = ()) -> Decision:
+    def page_pass(self, outcomes: tuple[Outcome, ...] = ()) -> Decision[Any]:
         """Hear everything, and decide."""
         for stream in self.replica.streams:
             stream.hear()
         known = {key_of(outcome.action): outcome for outcome in outcomes}
-        state = DeciderState(known, carry=self.replica.desk, identity=self.replica.identity)
+        state = Given(known, carry=self.replica.desk, identity=self.replica.identity)
         snapshot = self.replica.world.snapshot(self.server.clock.instant)
         decision = decide(snapshot, state, self.replica.settings)
-        assert isinstance(decision.previous, NodeMemoryCarry)
-        self.replica.desk = decision.previous
+        assert isinstance(decision.carry, NodeMemoryCarry)
+        self.replica.desk = decision.carry
         return decision
 
     def run(self, passes: int) -> None:
@@ -47,7 +51,7 @@ class Scene:
         self.server.clock.instant += timedelta(seconds=seconds)
 
 
-def about_nodes(decision: Decision) -> list[Action]:
+def about_nodes(decision: Decision[Any]) -> list[Action]:
     return [said for said in decision.said if isinstance(said, PatchObject) and said.subject.kind == "Node"]
 
 
@@ -58,15 +62,15 @@ def test_a_quiet_cluster_is_written_to_by_nobody_and_wakes_nobody() -> None:
     scene.wait(6)
     scene.run(6)
     decision = scene.page_pass()
-    assert (decision.said, decision.wake_at) == ((), None)
-    assert isinstance(decision.previous, NodeMemoryCarry)
-    assert decision.previous.shards == {}
+    assert (decision.said, decision.requeue_at) == ((), None)
+    assert isinstance(decision.carry, NodeMemoryCarry)
+    assert decision.carry.shards == {}
 
 
 def test_how_long_a_node_waited_for_its_memory_is_told_once() -> None:
     scene = Scene()
     scene.add("worker-1")
-    waiting = scene.page_pass().previous
+    waiting = scene.page_pass().carry
     assert isinstance(waiting, NodeMemoryCarry)
     assert list(waiting.awaiting) == ["worker-1"]
     scene.wait(3)
@@ -88,10 +92,10 @@ def test_a_clock_that_was_set_back_delays_nothing() -> None:
     scene = Scene()
     scene.add("worker-1", team="blue")
     scene.run(5)
-    first = scene.page_pass().wake_at
+    first = scene.page_pass().requeue_at
     assert first is not None, "a checkpoint is due"
     scene.wait(-3600)
-    second = scene.page_pass().wake_at
+    second = scene.page_pass().requeue_at
     assert second is not None
     assert second <= scene.server.clock.instant + timedelta(seconds=5)
 

@@ -216,10 +216,10 @@ def assert_nothing_is_stale(replica: Replica) -> None:
     """Who looks only at what changed says the same as who looks at everything."""
     quick, thorough = replica.page_pass(), replica.page_pass(msgspec.structs.replace(replica.desk, journal=0))
     assert _shown(quick) == _shown(thorough)
-    assert quick.wake_at == thorough.wake_at
+    assert quick.requeue_at == thorough.requeue_at
 
 
-def _shown(decision: Decision) -> list[Any]:
+def _shown(decision: Decision[Any]) -> list[Any]:
     """What is said, but for instants, and but for the version of a checkpoint: its content is the same."""
     said: list[Any] = msgspec.to_builtins(decision.said)
     for one in said:

@@ -11,10 +11,11 @@ from growth.api.meta import ObjectMeta
 from growth.api.node_memory import SHARD_LEASES, ShardLease, shard_name
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.contract import DeciderState
-from growth.decide.node_memory.shard_leases import decide
+from growth.decide.node_memory.carry import NodeMemoryCarry
+from growth.decide.node_memory.shard_leases import release
 from growth.observe.cache import ClusterCache
 from tests.decide.marketplace import NOW
+from tests.decide.passes import Given
 
 SECOND = timedelta(seconds=1)
 
@@ -27,7 +28,7 @@ def a_lease(holder: str, *, renewed: timedelta = SECOND) -> ShardLease:
 def parted(lease: ShardLease) -> tuple[object, ...]:
     world = ClusterCache(lambda: NOW, remembers=True)
     world.tables[SHARD_LEASES].hear([Change(ChangeType.ADDED, lease, None)])
-    return decide(world.snapshot(NOW), DeciderState(identity="a"), Settings()).said
+    return release(Given(identity="a").inputs(world.snapshot(NOW), Settings(), NodeMemoryCarry())).said
 
 
 def test_what_it_holds_is_released_if_it_is_still_as_it_was_seen() -> None:

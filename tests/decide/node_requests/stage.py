@@ -41,11 +41,14 @@ from growth.api.status import StatusCondition, StatusEvent
 from growth.api.taints import closed
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.capacity.pool_validation import FINALIZER
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.node_requests.decider import decide
+from growth.decide.contract import Decision
+from growth.decide.node_requests.decider import CAPABILITY
 from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
+from tests.decide.passes import Given, deciding
 from tests.decide.stages import a_pod as read_pod
+
+decide = deciding(CAPABILITY)
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -256,10 +259,10 @@ def decided(
     memory: object = None,
     settings: Settings = SETTINGS,
     companions: Iterable[str] = (),
-) -> Decision:
+) -> Decision[Any]:
     """What provision decides when it sees this; ``companions`` are the capabilities that run beside it."""
     outcomes = {key_of(outcome.action): outcome} if outcome is not None else {}
-    state = DeciderState(outcomes, steady_since=steady_since, carry=memory, companions=frozenset(companions))
+    state = Given(outcomes, steady_since=steady_since, carry=memory, enabled=frozenset(companions))
     return decide(a_snapshot(*things, now=now), state, settings)
 
 

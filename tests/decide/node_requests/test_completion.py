@@ -101,12 +101,12 @@ def test_unmet_request_stays_to_be_read_when_its_pool_is_unclear() -> None:
 
 
 def test_an_unmet_request_wakes_when_its_offering_may_be_tried_again() -> None:
-    assert decided(a_pool(learnt=[NOTED]), UNMET, a_cloud()).wake_at == NOW + MINUTE
+    assert decided(a_pool(learnt=[NOTED]), UNMET, a_cloud()).requeue_at == NOW + MINUTE
 
 
 def test_an_end_that_is_farther_away_than_any_could_be_is_a_mistake_of_a_clock() -> None:
     far = left_alone(until=NOW + timedelta(days=365))
-    wake_at = decided(a_pool(learnt=[far]), UNMET, a_cloud()).wake_at
+    wake_at = decided(a_pool(learnt=[far]), UNMET, a_cloud()).requeue_at
     assert wake_at == NOW - MINUTE + PROVISION.unmet_at_most
 
 

@@ -1,6 +1,7 @@
 """In an unhealthy cluster nothing is bought, given up or removed; what comes is noted and let in (S1)."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,10 +12,10 @@ from growth.api.machine import Machine
 from growth.api.meta import Condition
 from growth.api.node import Node
 from growth.api.provider_state import ProviderState
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.contract import Decision
 from growth.decide.facts.cluster_state import ClusterHealth
-from growth.decide.node_requests.decider import decide
-from growth.decide.node_requests.orphaned_machines import NodeRequestsCarry
+from growth.decide.node_requests.carry import NodeRequestsCarry
+from growth.decide.node_requests.decider import CAPABILITY
 from growth.decide.registry.step import step
 from tests.decide.node_requests.stage import (
     MINUTE,
@@ -35,6 +36,9 @@ from tests.decide.node_requests.stage import (
     decided,
     told,
 )
+from tests.decide.passes import Given, deciding
+
+decide = deciding(CAPABILITY)
 
 HOUR = timedelta(hours=1)
 HELD = [f"hold {NAME}: ClusterUnhealthy"]
@@ -53,13 +57,13 @@ THEIRS = tuple(a_machine(node.metadata.name) for node in BROKEN)
 CLOUD = a_cloud(*THEIRS)
 
 
-def halted(*things: object, outcome: Outcome | None = None, memory: object = None) -> Decision:
+def halted(*things: object, outcome: Outcome | None = None, memory: object = None) -> Decision[Any]:
     """What is decided when four nodes are unready and hardly one works."""
     assert step(None, a_snapshot(a_pool(), *BROKEN, *things), SETTINGS).is_halted
     return decided(a_pool(), *BROKEN, *things, outcome=outcome, memory=memory)
 
 
-def buying_or_removing(decision: Decision) -> list[Action]:
+def buying_or_removing(decision: Decision[Any]) -> list[Action]:
     return [one for one in decision.said if isinstance(one, CreateMachine | CreateObject)]
 
 
@@ -153,19 +157,19 @@ def test_a_leaked_machine_is_told_of_and_left_alone() -> None:
 # When it is over
 
 
-def recovered(*things: object, minutes_ago: float) -> Decision:
+def recovered(*things: object, minutes_ago: float) -> Decision[Any]:
     """What is decided when all nodes work again since then."""
     snapshot = a_snapshot(a_pool(), *things)
     health = ClusterHealth(healthy_since=NOW - timedelta(minutes=minutes_ago))
     before = msgspec.structs.replace(step(None, snapshot, SETTINGS), health=health, notes=None)
-    return decide(snapshot, DeciderState(cluster=step(before, snapshot, SETTINGS)), SETTINGS)
+    return decide(snapshot, Given(cluster=step(before, snapshot, SETTINGS)), SETTINGS)
 
 
 def test_who_came_into_a_broken_cluster_has_all_its_time_after_it() -> None:
     patience = PROVISION.machine_within / MINUTE
     request, cloud = a_request("Provisioning", since=NOW - HOUR), a_cloud(a_machine())
     decision = recovered(request, cloud, minutes_ago=patience - 1)
-    assert (told(decision.said), decision.wake_at) == ([], NOW + MINUTE)
+    assert (told(decision.said), decision.requeue_at) == ([], NOW + MINUTE)
     assert told(recovered(request, cloud, minutes_ago=patience).said) == [f"{NAME} -> Deprovisioning"]
     assert told(recovered(request, a_cloud(), minutes_ago=patience).said) == [f"{NAME} -> Unmet"]
 

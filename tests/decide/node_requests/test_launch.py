@@ -240,4 +240,4 @@ def test_a_request_that_nobody_asked_about_is_not_given_up_however_old_it_is() -
 
 def test_it_wakes_when_the_time_for_trouble_is_over() -> None:
     request = a_request(since=NOW - MINUTE, events=[an_event("nodeRequestFailed", "Unavailable: oh")])
-    assert decided(a_pool(), request, a_cloud()).wake_at == NOW - MINUTE + PROVISION.machine_within
+    assert decided(a_pool(), request, a_cloud()).requeue_at == NOW - MINUTE + PROVISION.machine_within

@@ -1,6 +1,7 @@
 """Machines that nobody knows: adopted if they match, else reported, and never on old news."""
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -32,14 +33,14 @@ REPORTED = ["hold default: LeakedMachine", "event default: LeakedMachine"]
 HOMELESS = a_machine(pool="other")
 
 
-def seen_twice(*things: object, cloud: Callable[..., ProviderState] | None = None) -> Decision:
+def seen_twice(*things: object, cloud: Callable[..., ProviderState] | None = None) -> Decision[Any]:
     """Two looks with an answer of the provider between them; ``things`` may hold machines."""
     machines = [one for one in things if isinstance(one, type(STRANGE))]
     others = [one for one in things if one not in machines]
     first = decided(*others, a_cloud(*machines))
     assert told(first.said) == []
     later = (cloud or a_cloud)(*machines, read_at=NOW + MINUTE)
-    return decided(*others, later, now=NOW + MINUTE, memory=first.previous)
+    return decided(*others, later, now=NOW + MINUTE, memory=first.carry)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_a_machine_that_nobody_knows(things: tuple[object, ...], expected: list[
 def test_a_machine_is_known_if(thing: object) -> None:
     cloud = a_cloud(a_machine(), read_at=NOW + MINUTE)
     first = decided(a_pool(), thing, a_cloud(a_machine()))
-    assert told(decided(a_pool(), thing, cloud, now=NOW + MINUTE, memory=first.previous).said) == []
+    assert told(decided(a_pool(), thing, cloud, now=NOW + MINUTE, memory=first.carry).said) == []
 
 
 def test_a_machine_that_its_pool_would_not_buy_is_reported() -> None:
@@ -89,12 +90,12 @@ def test_an_adopted_machine_gets_a_request_of_its_own_name() -> None:
 def test_a_list_that_is_older_than_a_removal_proves_nothing() -> None:
     """The machine is gone and its removal, too; what the provider said before that still shows it."""
     before = decided(a_pool(), a_removal(), a_cloud(a_machine()))
-    after = decided(a_pool(), a_cloud(a_machine()), now=NOW + MINUTE, memory=before.previous)
+    after = decided(a_pool(), a_cloud(a_machine()), now=NOW + MINUTE, memory=before.carry)
     assert told(after.said) == []
-    again = decided(a_pool(), a_cloud(a_machine()), now=NOW + 2 * MINUTE, memory=after.previous)
+    again = decided(a_pool(), a_cloud(a_machine()), now=NOW + 2 * MINUTE, memory=after.carry)
     assert told(again.said) == []
     asked = a_cloud(read_at=NOW + 3 * MINUTE)
-    assert told(decided(a_pool(), asked, now=NOW + 3 * MINUTE, memory=again.previous).said) == []
+    assert told(decided(a_pool(), asked, now=NOW + 3 * MINUTE, memory=again.carry).said) == []
 
 
 def test_a_provider_that_is_silent_says_nothing_about_leaks() -> None:
@@ -107,17 +108,17 @@ def test_a_provider_that_is_silent_says_nothing_about_leaks() -> None:
 def test_a_clock_that_is_set_back_delays_nothing_for_ever() -> None:
     first = decided(a_pool(), a_cloud(a_machine()))
     earlier = NOW - 60 * MINUTE
-    second = decided(a_pool(), a_cloud(a_machine(), read_at=earlier), now=earlier, memory=first.previous)
+    second = decided(a_pool(), a_cloud(a_machine(), read_at=earlier), now=earlier, memory=first.carry)
     assert told(second.said) == []
     third = a_cloud(a_machine(offering=SMALL.id), read_at=earlier + MINUTE)
-    assert told(decided(a_pool(), third, now=earlier + MINUTE, memory=second.previous).said) == [f"adopt {NAME}"]
+    assert told(decided(a_pool(), third, now=earlier + MINUTE, memory=second.carry).said) == [f"adopt {NAME}"]
 
 
 def test_one_that_cannot_be_used_is_removed_when_its_grace_is_over() -> None:
     first = seen_twice(a_pool(), STRANGE)
-    assert first.wake_at == NOW + REMOVAL.leaked_after
+    assert first.requeue_at == NOW + REMOVAL.leaked_after
     ends_at = NOW + REMOVAL.leaked_after
-    said = decided(a_pool(), a_cloud(STRANGE, read_at=ends_at), now=ends_at, memory=first.previous).said
+    said = decided(a_pool(), a_cloud(STRANGE, read_at=ends_at), now=ends_at, memory=first.carry).said
     assert told(said) == [*REPORTED, f"remove {NAME}"]
     (create,) = [one for one in said if isinstance(one, CreateObject)]
     assert {**create.body["spec"], "reason": ""} == {
@@ -135,10 +136,10 @@ def test_a_clock_that_jumps_ends_no_grace() -> None:
         a_pool(),
         a_cloud(STRANGE, read_at=jumped + MINUTE),
         now=jumped + MINUTE,
-        memory=first.previous,
+        memory=first.carry,
         steady_since=jumped,
     )
-    assert (told(said.said), said.wake_at) == (REPORTED, jumped + REMOVAL.leaked_after)
+    assert (told(said.said), said.requeue_at) == (REPORTED, jumped + REMOVAL.leaked_after)
 
 
 def test_what_a_pool_was_deleted_without_is_left_to_people() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -40,12 +41,12 @@ def ready(
     return a_request("Ready", name=name, since=since, planned_for=pods, wakes=wakes, hands_keys=hands_keys)
 
 
-def seen(*things: object, is_closed: bool = False, now: datetime = NOW) -> Decision:
+def seen(*things: object, is_closed: bool = False, now: datetime = NOW) -> Decision[Any]:
     nodes = [a_node(name, is_closed=is_closed) for name in (NAME, ANOTHER)]
     return decided(a_pool(), a_cloud(a_machine(), a_machine(ANOTHER)), *nodes, *things, now=now)
 
 
-def called(decision: Decision) -> list[tuple[str, str]]:
+def called(decision: Decision[Any]) -> list[tuple[str, str]]:
     """Who is called, and for which place."""
     patches = [one for one in decision.said if isinstance(one, PatchObject) and one.subject.kind == "Pod"]
     return [(one.subject.name, one.body["metadata"]["labels"]["growth.dev/nudge"]) for one in patches]
@@ -117,4 +118,4 @@ def test_not_too_many_that_are_late_are_called_before_the_first_of_them_are_ther
 
 
 def test_it_wakes_when_pods_are_late() -> None:
-    assert seen(ready([APP], since=NOW - SECOND), APP).wake_at == NOW + 9 * SECOND
+    assert seen(ready([APP], since=NOW - SECOND), APP).requeue_at == NOW + 9 * SECOND

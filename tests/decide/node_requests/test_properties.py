@@ -1,6 +1,7 @@
 """What holds for every cluster that could be seen, however unlikely."""
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from hypothesis import given, settings
@@ -74,13 +75,13 @@ def test_a_machine_is_asked_for_only_while_its_request_is_pending_and_has_none(
 def test_the_same_sight_leads_to_the_same_words(
     things: tuple[object, ...], outcome: Outcome | None, steady_since: datetime | None
 ) -> None:
-    def look(memory: object = None) -> Decision:
+    def look(memory: object = None) -> Decision[Any]:
         return decided(*things, outcome=outcome, steady_since=steady_since, memory=memory)
 
     first = look()
     assert look() == first
-    assert look(first.previous) == first
-    assert first.wake_at is None or first.wake_at > NOW
+    assert look(first.carry) == first
+    assert first.requeue_at is None or first.requeue_at > NOW
 
 
 @settings(max_examples=examples(50))
@@ -114,7 +115,7 @@ def test_it_comes_to_rest(things: tuple[object, ...], outcome: Outcome | None, s
     wanted: list[Action | Hold] = []
     for _ in range(PASSES):
         decision = decided(*things, outcome=outcome, steady_since=steady_since, memory=memory)
-        memory = decision.previous
+        memory = decision.carry
         wanted = [one for one in decision.said if not isinstance(one, Hold | RecordEvent | CreateMachine)]
         if not wanted:
             return

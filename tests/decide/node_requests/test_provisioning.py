@@ -168,8 +168,8 @@ def test_a_machine_is_not_given_up_when(since: datetime, steady_since: datetime 
     request = a_request("Provisioning", since=since)
     decision = decided(a_pool(), request, HAS_IT, steady_since=steady_since)
     assert decision.said == ()
-    assert decision.wake_at is not None
-    assert decision.wake_at <= NOW + PROVISION.machine_within
+    assert decision.requeue_at is not None
+    assert decision.requeue_at <= NOW + PROVISION.machine_within
 
 
 def test_another_machine_under_its_name_does_not_stop_the_clock() -> None:
@@ -240,7 +240,7 @@ def test_a_node_without_its_devices_says_so_in_its_history() -> None:
     ],
 )  # fmt: skip
 def test_it_wakes(things: tuple[object, ...], expected: datetime) -> None:
-    assert decided(a_pool(), COMING, HAS_IT, *things).wake_at == expected
+    assert decided(a_pool(), COMING, HAS_IT, *things).requeue_at == expected
 
 
 # What is seen on the way
@@ -284,7 +284,7 @@ def test_a_machine_that_vanishes_while_it_boots_is_given_up(
     request_: NodeRequest, second: ProviderState, expected: list[str]
 ) -> None:
     first = decided(a_pool(), request_, a_cloud(read_at=NOW))
-    later = decided(a_pool(), request_, second, now=NOW + MINUTE, memory=first.previous)
+    later = decided(a_pool(), request_, second, now=NOW + MINUTE, memory=first.carry)
     bodies = [one.body["status"] for one in later.said if isinstance(one, PatchObject)]
     assert [body["phase"] for body in bodies] == expected
     assert [body["conditions"][0]["reason"] for body in bodies] == ["MachineGone"] * len(expected)

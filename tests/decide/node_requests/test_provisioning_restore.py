@@ -33,7 +33,7 @@ OFF = msgspec.structs.replace(SETTINGS, memory=MemorySettings(mode="off"))
 LATE = NOW - PROVISION.machine_within - PROVISION.ready_within
 
 
-def remembering(*things: object, **circumstances: Any) -> Decision:  # noqa: ANN401
+def remembering(*things: object, **circumstances: Any) -> Decision[Any]:  # noqa: ANN401
     """What provision decides where memory runs beside it."""
     stated: dict[str, Any] = {"companions": ["memory"], **circumstances}
     return decided(a_pool(), a_cloud(a_machine()), *things, **stated)
@@ -79,7 +79,7 @@ def test_nor_is_it_opened_when_its_pods_had_their_time() -> None:
 
 def test_people_are_told_if_it_takes_long_and_not_before() -> None:
     decision = remembering(UNMARKED)
-    assert decision.wake_at == A_MOMENT_AGO + MINUTE
+    assert decision.requeue_at == A_MOMENT_AGO + MINUTE
     late = remembering(UNMARKED, now=A_MOMENT_AGO + MINUTE)
     assert told(late.said) == [f"hold {NAME}: MemoryNotBack", f"event {NAME}: MemoryNotBack"]
     event = late.said[-1]

@@ -1,6 +1,7 @@
 """Machines that never registered go one by one in each pool, the oldest first (UC5)."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.phases import RemovalPhase
 from growth.api.provider_state import ProviderState
 from growth.decide.contract import Decision
-from growth.decide.node_requests.orphaned_machines import NodeRequestsCarry
+from growth.decide.node_requests.carry import NodeRequestsCarry
 from tests.decide.node_requests.stage import (
     MINUTE,
     NOW,
@@ -58,7 +59,7 @@ def waits(name: str) -> str:
 def test_a_machine_has_its_time_to_register_to_the_second() -> None:
     nearly = a_request("Provisioning", name=FIRST, since=ALREADY + timedelta(seconds=1))
     decision = decided(a_pool(), nearly, machines(FIRST))
-    assert (told(decision.said), decision.wake_at) == ([], NOW + timedelta(seconds=1))
+    assert (told(decision.said), decision.requeue_at) == ([], NOW + timedelta(seconds=1))
     assert told(decided(a_pool(), late(FIRST), machines(FIRST)).said) == [f"{FIRST} -> Deprovisioning"]
 
 
@@ -145,7 +146,7 @@ STRANGE = a_pool(types=(SMALL,))
 """It does not use what the leaked machine is."""
 
 
-def with_a_leak(*things: object, memory: NodeRequestsCarry = LONG_NOTICED) -> Decision:
+def with_a_leak(*things: object, memory: NodeRequestsCarry = LONG_NOTICED) -> Decision[Any]:
     return decided(STRANGE, *things, memory=memory)
 
 
@@ -153,12 +154,12 @@ def leaked_beside(*names: str) -> ProviderState:
     return a_cloud(*(a_machine(name) for name in names), a_machine(LEAKED, offering="shop-large-fsn1"))
 
 
-def told_of_machines(decision: Decision) -> list[str]:
+def told_of_machines(decision: Decision[Any]) -> list[str]:
     """Without what is said on the pool."""
     return [one for one in told(decision.said) if "LeakedMachine" not in one]
 
 
-def removals_in(decision: Decision) -> list[Action]:
+def removals_in(decision: Decision[Any]) -> list[Action]:
     return [
         one for one in decision.said if isinstance(one, CreateObject) and one.subject.kind == NODE_REMOVAL_REQUESTS.name
     ]
@@ -181,4 +182,4 @@ def test_a_leaked_machine_has_its_grace() -> None:
     noticed = NodeRequestsCarry({f"shop://{LEAKED}": NOW - SETTINGS.removal.leaked_after + MINUTE})
     decision = with_a_leak(late(FIRST), leaked_beside(FIRST), memory=noticed)
     assert told_of_machines(decision) == [f"{FIRST} -> Deprovisioning"]
-    assert decision.wake_at == NOW + MINUTE
+    assert decision.requeue_at == NOW + MINUTE

@@ -13,9 +13,8 @@ from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.pod import Pod
 from growth.api.taints import STARTING, closed
 from growth.api.tolerations import NO_EXECUTE, Taint
-from growth.decide.contract import DeciderState
-from growth.decide.facts.pending_pods import note_displaced
-from growth.decide.node_requests.decider import decide
+from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.node_requests.decider import CAPABILITY
 from tests.decide.node_requests.stage import (
     ANOTHER,
     MINUTE,
@@ -36,6 +35,9 @@ from tests.decide.node_requests.stage import (
     decided,
     told,
 )
+from tests.decide.passes import Given, deciding
+
+decide = deciding(CAPABILITY)
 
 ONE, TWO = a_pod("one"), a_pod("two")
 THERE = (a_cloud(a_machine()), a_node())
@@ -165,7 +167,7 @@ def test_a_key_takes_nothing_away(pod: Pod, path: str, is_list: bool) -> None:  
 
 def test_it_wakes_when_the_hand_over_is_over() -> None:
     decision = decided(a_pool(), *THERE, ready([ONE], since=NOW - MINUTE / 2), HAS_ITS_KEY)
-    assert decision.wake_at == NOW - MINUTE / 2 + PROVISION.hand_over
+    assert decision.requeue_at == NOW - MINUTE / 2 + PROVISION.hand_over
 
 
 def test_the_hand_over_is_not_cut_short_by_a_clock_that_jumps() -> None:
@@ -193,5 +195,5 @@ def test_it_stays_closed_for_the_successor_of_a_pod_that_loses_its_machine_and_t
         uids = {**request.metadata.annotations, PLANNED_FOR: f"successor-of-{lost.metadata.uid}"}
         request = msgspec.structs.replace(request, metadata=msgspec.structs.replace(request.metadata, annotations=uids))
         snapshot = a_snapshot(a_pool(), *THERE, request, lost)
-        note_displaced(snapshot, [lost])
-        assert told(decide(snapshot, DeciderState(), SETTINGS).said) == expected
+        given = Given(facts=(ReplacementPods.of([lost]),))
+        assert told(decide(snapshot, given, SETTINGS).said) == expected

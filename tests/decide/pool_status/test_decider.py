@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,8 +16,10 @@ from growth.api.settings.model import Settings
 from growth.api.status import StatusCondition, condition_of
 from growth.api.taints import LEAVES, closed
 from growth.decide.capacity.pool_validation import FINALIZER
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.pool_status.decider import EXPANDING, HEALTHY, READY, VALID, PoolStatusCarry, decide
+from growth.decide.contract import Decision
+from growth.decide.pool_status.carry import PoolStatusCarry
+from growth.decide.pool_status.conditions import EXPANDING, HEALTHY, READY, VALID
+from growth.decide.pool_status.decider import CAPABILITY
 from tests.decide.marketplace import (
     HOUR,
     MINUTE,
@@ -35,6 +38,9 @@ from tests.decide.marketplace import (
     an_entry,
     an_offering,
 )
+from tests.decide.passes import Given, deciding
+
+decide = deciding(CAPABILITY)
 
 USABLE = StatusCondition(VALID, "True", "Usable", "", NOW - HOUR)
 WELL = (
@@ -50,11 +56,11 @@ NAMES = ("default-1", "default-2", "default-3")
 LATE = NOW - 2 * HOUR
 
 
-def decided(*things: Thing, memory: object = None, now: datetime = NOW) -> Decision:
-    return decide(a_snapshot(*things, now=now), DeciderState(carry=memory), Settings())
+def decided(*things: Thing, memory: object = None, now: datetime = NOW) -> Decision[Any]:
+    return decide(a_snapshot(*things, now=now), Given(carry=memory), Settings())
 
 
-def told(decision: Decision) -> list[str]:
+def told(decision: Decision[Any]) -> list[str]:
     """What was said, in short."""
     return [_words(said) for said in decision.said]
 
@@ -187,9 +193,9 @@ def test_a_clock_that_was_set_back_holds_no_pool_for_ever() -> None:
     assert [LET_GO in told(one) for one in (first, second, third)] == [False, False, True]
 
 
-def _memory(decision: Decision) -> PoolStatusCarry:
-    assert isinstance(decision.previous, PoolStatusCarry)
-    return decision.previous
+def _memory(decision: Decision[Any]) -> PoolStatusCarry:
+    assert isinstance(decision.carry, PoolStatusCarry)
+    return decision.carry
 
 
 def test_a_pool_that_somebody_else_holds_is_not_touched() -> None:
@@ -379,7 +385,7 @@ def test_counts_are_written_once_a_second(
 ) -> None:
     memory = PoolStatusCarry({"pool-default": written_at}) if written_at else None
     decision = decided(EMPTY, a_request(), SEEN, memory=memory)
-    assert (told(decision), decision.wake_at) == (expected, wake_at)
+    assert (told(decision), decision.requeue_at) == (expected, wake_at)
 
 
 def test_that_a_pool_is_unhealthy_is_written_at_once() -> None:
@@ -393,17 +399,17 @@ def test_what_was_learnt_is_written_at_once() -> None:
 
 
 def test_pools_that_are_gone_are_forgotten() -> None:
-    memory = decided(EMPTY, SEEN, memory=PoolStatusCarry({"pool-default": NOW, "pool-gone": NOW})).previous
+    memory = decided(EMPTY, SEEN, memory=PoolStatusCarry({"pool-default": NOW, "pool-gone": NOW})).carry
     assert isinstance(memory, PoolStatusCarry)
     assert memory.written == {"pool-default": NOW}
 
 
 def test_pools_that_did_not_change_are_looked_at_twice_a_second_at_most() -> None:
     first = decided(EMPTY, SEEN)
-    soon = decided(EMPTY, SEEN, a_failed_request(), memory=first.previous, now=NOW + timedelta(milliseconds=50))
-    assert (soon.said, soon.wake_at) == (first.said, NOW + timedelta(milliseconds=500))
+    soon = decided(EMPTY, SEEN, a_failed_request(), memory=first.carry, now=NOW + timedelta(milliseconds=50))
+    assert (soon.said, soon.requeue_at) == (first.said, NOW + timedelta(milliseconds=500))
     assert (
-        decided(EMPTY, SEEN, a_failed_request(), memory=soon.previous, now=NOW + timedelta(milliseconds=500)).said
+        decided(EMPTY, SEEN, a_failed_request(), memory=soon.carry, now=NOW + timedelta(milliseconds=500)).said
         != first.said
     )
 
@@ -423,7 +429,7 @@ def test_it_outlives_its_request() -> None:
     pool = a_pool(status=msgspec.structs.replace(AT_REST, offerings=(an_entry(),)))
     decision = decided(pool, SEEN)
     assert told(decision) == ["event on default: OutOfStock"]
-    assert decision.wake_at == NOW + 4 * MINUTE + 3 * HOUR  # when it is forgotten
+    assert decision.requeue_at == NOW + 4 * MINUTE + 3 * HOUR  # when it is forgotten
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ from growth.api.actions import PatchObject
 from growth.api.node_pool import NodePool, NodePoolStatus
 from growth.api.settings.model import Settings
 from growth.api.status import condition_of
-from growth.decide.contract import DeciderState
-from growth.decide.pool_status.decider import HEALTHY, decide
-from growth.decide.registry.step import cluster_in
+from growth.decide.pool_status.conditions import HEALTHY
+from growth.decide.pool_status.decider import CAPABILITY
 from tests.decide.marketplace import HOUR, NOW, SMALL, a_cloud, a_failed_request, a_pool, a_snapshot
+from tests.decide.passes import Given, cluster_in, deciding
+
+decide = deciding(CAPABILITY)
 
 CLOUD = a_cloud(read_at=NOW)
 FAILED = [a_failed_request(name, reason="NeverReady", since=NOW - HOUR) for name in ("default-1", "default-2")]
@@ -19,7 +21,7 @@ FAILED = [a_failed_request(name, reason="NeverReady", since=NOW - HOUR) for name
 
 def written(pool: NodePool, now: datetime = NOW) -> NodePool:
     """The pool with the status that it gets."""
-    decision = decide(a_snapshot(pool, CLOUD, *FAILED, now=now), DeciderState(), Settings())
+    decision = decide(a_snapshot(pool, CLOUD, *FAILED, now=now), Given(), Settings())
     (patch,) = (one for one in decision.said if isinstance(one, PatchObject) and one.subresource == "status")
     return msgspec.structs.replace(pool, status=msgspec.convert(patch.body["status"], NodePoolStatus))
 
@@ -42,4 +44,4 @@ def test_a_new_process_takes_failed_launches_for_no_group_of_the_registry() -> N
     """What a group leaves behind is a while of being closed; a launch that failed has a time to be tried again."""
     pool = written(a_pool())
     assert [one.offering for one in pool.status.unhealthy] == [SMALL]
-    assert cluster_in(a_snapshot(pool, CLOUD, *FAILED), DeciderState(), Settings()).closed_offerings == frozenset()
+    assert cluster_in(a_snapshot(pool, CLOUD, *FAILED), Settings()).closed_offerings == frozenset()

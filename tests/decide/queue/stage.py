@@ -43,14 +43,20 @@ from growth.api.queue.pod_defaults import FILLING_KINDS
 from growth.api.queue.workload import QUEUE_NAME, QUOTA_RESERVED, Workload
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.settings.queue import RequeuingStrategySettings, WaitForPodsReadySettings
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.queue.decider import QueueCarry, decide
+from growth.decide.contract import Decision
+from growth.decide.facts.gangs import GangFindings
+from growth.decide.queue.carry import QueueCarry
+from growth.decide.queue.decider import CAPABILITY
 from growth.decide.queue.index import QueueIndex
 from growth.decide.queue.queue_config import members_of
 from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
+from growth.observe.table_index import TableIndex, terminating_nodes
 from tests.builders import Json, uid_of
+from tests.decide.passes import Given, deciding
+
+decide = deciding(CAPABILITY)
 
 NOW: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
 KINDS: Final[tuple[Kind[Any], ...]] = (
@@ -137,7 +143,8 @@ def snapshot_of(objects: Objects, now: datetime, tables: Tables | None = None) -
     for kind, table in tables.items():
         _tell(table, there[kind])
     seen = _EMPTY if indexed is None else indexed.snapshot(now)
-    return msgspec.structs.replace(seen, now=now, tables=tables, memo={})
+    removals = TableIndex(tables[NODE_REMOVAL_REQUESTS], terminating_nodes)
+    return msgspec.structs.replace(seen, now=now, tables=tables, removals=removals)
 
 
 def _tell(table: Table[Any], there: Mapping[tuple[str, str], Any]) -> None:
@@ -158,7 +165,7 @@ class Stage:
         self.now = NOW
         self.objects: dict[Id, Json] = {}
         self.memory: object = None
-        self.answers: dict[str, object] = {}
+        self.findings: GangFindings | None = None
         """What deciders found out on threads, by capability."""
         self.wake_at: datetime | None = None
         self.clouds: dict[str, ProviderState] = {}
@@ -191,27 +198,28 @@ class Stage:
         self._version += 1
         self.objects[key] = {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(self._version)}}
 
-    def look(self, objects: Objects | None = None) -> Decision:
+    def look(self, objects: Objects | None = None) -> Decision[Any]:
         """Ask the decider, who may see what was there a while ago."""
         seen = snapshot_of(self.objects if objects is None else objects, self.now, self._tables)
         seen = msgspec.structs.replace(seen, clouds=self.clouds)
         whole = self._looking_at_everything(seen)
-        decision = decide(seen, DeciderState(carry=self.memory, answers=self.answers), self.settings)
+        decision = decide(seen, self._given(self.memory), self.settings)
         mine, theirs = _weight(decision, seen), _weight(whole, seen)
         assert mine == theirs, ([one for one in mine if one not in theirs], [one for one in theirs if one not in mine])
-        self.memory, self.wake_at = decision.previous, decision.wake_at
+        self.memory, self.wake_at = decision.carry, decision.requeue_at
         return decision
 
-    def _looking_at_everything(self, seen: Snapshot) -> Decision:
+    def _given(self, memory: object) -> Given:
+        return Given(carry=memory, facts=(self.findings,) if self.findings is not None else ())
+
+    def _looking_at_everything(self, seen: Snapshot) -> Decision[Any]:
         """What is decided by whoever does not know what has changed: the same must come of looking only at that."""
         memory = self.memory
         if isinstance(memory, QueueCarry) and memory.index is not None:
             desk = QueueIndex(memory.index.config, members_of(seen))
             desk.absent = dict(memory.index.absent)
             memory = msgspec.structs.replace(memory, index=desk)
-        return decide(
-            msgspec.structs.replace(seen, memo={}), DeciderState(carry=memory, answers=self.answers), self.settings
-        )
+        return decide(seen, self._given(memory), self.settings)
 
     def take(self, said: Action | Hold) -> bool:
         """Do it; False if it is not done because the object has changed, or is gone."""
@@ -384,7 +392,7 @@ class Stage:
         )
 
 
-def _weight(decision: Decision, seen: Snapshot) -> list[Action | Hold]:
+def _weight(decision: Decision[Any], seen: Snapshot) -> list[Action | Hold]:
     """What was decided, without why somebody waits: that is said only of whoever is looked at."""
     found: list[Action | Hold] = []
     for said in decision.said:

@@ -13,7 +13,7 @@ from growth.decide.contract import Decision
 from tests.decide.queue.stage import Stage, a_stage, settings
 
 
-def admissions(decision: Decision) -> list[str]:
+def admissions(decision: Decision[Any]) -> list[str]:
     """The workloads that are given something, by their names without the digest."""
     return [
         said.subject.name[:-6].removeprefix("job-")

@@ -5,6 +5,7 @@ change their priority or have their quota edited. Workloads have no jobs here: w
 """
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -121,7 +122,7 @@ class Twins:
         self.stage.change(CLUSTER_QUEUES, queue.name, {"spec": queue_spec(queue)})
 
 
-def _outcome(decision: Decision, works: dict[str, Work]) -> Outcome:
+def _outcome(decision: Decision[Any], works: dict[str, Work]) -> Outcome:
     """What was decided on admissions and victims."""
     admitted: dict[str, tuple[dict[str, str], ...]] = {}
     sent_back: dict[str, str] = {}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from growth.api.kinds import NODES, PODS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.workload import ON_STANDING_NODES, Workload
-from growth.decide.queue.decider import QueueCarry
+from growth.decide.queue.carry import QueueCarry
 from growth.decide.queue.failed_flavors import NO_ROOM, failures_of
 from tests.decide.queue.stage import settings
 from tests.decide.queue.test_existing_capacity import SMALL, a_place, a_stage, a_stranger, make_pods, unmake_pods

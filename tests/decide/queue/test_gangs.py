@@ -13,15 +13,17 @@ from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.workload import EVICTED, ON_STANDING_NODES, QUOTA_RESERVED, REQUEUED
-from growth.decide.contract import DeciderState
-from growth.decide.facts.gangs import PLANS, Gang, GangFindings, UnplacedGang, gangs_in
-from growth.decide.queue.decider import decide
+from growth.decide.facts.gangs import Gang, GangFindings, PendingGangs, UnplacedGang
+from growth.decide.queue.decider import CAPABILITY
 from growth.decide.queue.failed_flavors import FAILED_FLAVORS
+from tests.decide.passes import Given, deciding
 from tests.decide.queue.stage import Stage, settings, snapshot_of
 from tests.decide.queue.test_existing_capacity import a_place, make_pods, unmake_pods
 from tests.decide.queue.test_flavor_migration import TYPE, flavor_of, in_stock
 from tests.decide.queue.test_flavor_migration import a_stage as a_stage_with_a_shop
 from tests.decide.queue.test_unready_reasons import put_node, put_pod
+
+decide = deciding(CAPABILITY)
 
 WHY = "there is no place for 1 of its 2 pods: 1 in stock"
 
@@ -40,15 +42,15 @@ def a_pair(stage: Stage, name: str = "job", **job: Any) -> None:  # noqa: ANN401
 
 def gangs(stage: Stage) -> list[Gang]:
     seen = msgspec.structs.replace(snapshot_of(stage.objects, stage.now), clouds=stage.clouds)
-    decide(seen, DeciderState(carry=stage.memory), stage.settings)
-    return list(gangs_in(seen))
+    facts = decide(seen, Given(carry=stage.memory), stage.settings).facts
+    return [gang for one in facts if isinstance(one, PendingGangs) for gang in one.gangs]
 
 
 def refuse(stage: Stage, *jobs: str) -> None:
     """A plan has no place for these jobs, or for any."""
     unplaced = [UnplacedGang(one, WHY) for one in gangs(stage) if not jobs or one.key[1].split("-")[1] in jobs]
     assert unplaced
-    stage.answers = {PLANS: GangFindings(unplaced=tuple(unplaced))}
+    stage.findings = GangFindings(unplaced=tuple(unplaced))
     stage.settle()
 
 
@@ -172,7 +174,7 @@ def test_job_without_a_place_moves_without_a_count_or_a_backoff() -> None:
 def test_what_the_plan_says_is_told() -> None:
     stage = a_stage()
     a_pair(stage)
-    stage.answers = {PLANS: GangFindings(unplaced=tuple(UnplacedGang(one, WHY) for one in gangs(stage)))}
+    stage.findings = GangFindings(unplaced=tuple(UnplacedGang(one, WHY) for one in gangs(stage)))
     for _ in range(2):  # first it is noted where it failed
         for said in stage.look().said:
             stage.take(said)
@@ -185,11 +187,11 @@ def test_job_that_was_noted_moves_although_the_plan_is_forgotten() -> None:
     """Growth is stopped between the two writes."""
     stage = a_stage()
     a_pair(stage)
-    stage.answers = {PLANS: GangFindings(unplaced=tuple(UnplacedGang(one, WHY) for one in gangs(stage)))}
+    stage.findings = GangFindings(unplaced=tuple(UnplacedGang(one, WHY) for one in gangs(stage)))
     for said in stage.look().said:
         stage.take(said)
     assert noted(stage) == "small=NoPlacement"
-    stage.answers, stage.memory = {}, None
+    stage.findings, stage.memory = None, None
     stage.settle()
     assert flavor_of(stage, "job") == "large"
 
@@ -198,7 +200,7 @@ def test_finding_about_an_earlier_admission_does_not_count() -> None:
     stage = a_stage()
     a_pair(stage)
     old = [msgspec.structs.replace(one, admitted_at=one.admitted_at - timedelta(hours=1)) for one in gangs(stage)]
-    stage.answers = {PLANS: GangFindings(unplaced=tuple(UnplacedGang(one, WHY) for one in old))}
+    stage.findings = GangFindings(unplaced=tuple(UnplacedGang(one, WHY) for one in old))
     stage.settle()
     assert (flavor_of(stage, "job"), stage.says("job", EVICTED)) == ("small", ("", ""))
 
@@ -209,7 +211,7 @@ def test_finding_about_a_job_that_runs_does_not_count() -> None:
     found = GangFindings(unplaced=tuple(UnplacedGang(one, WHY) for one in gangs(stage)))
     stage.play_jobs(ready=["job"])
     stage.settle()
-    stage.answers = {PLANS: found}
+    stage.findings = found
     stage.settle()
     assert flavor_of(stage, "job") == "small"
 
@@ -243,7 +245,7 @@ def only_small(**job: Any) -> Stage:  # noqa: ANN401
     a_pair(stage, **job)
     refuse(stage)
     assert flavor_of(stage, "job") == ""
-    stage.answers = {}
+    stage.findings = None
     return stage
 
 
@@ -295,7 +297,7 @@ def test_job_is_tried_again_after_longer_and_longer() -> None:
             stage.settle()
         waits.append((stage.now - began).total_seconds())
         refuse(stage)
-        stage.answers = {}
+        stage.findings = None
     assert [round(one, -1) for one in waits] == [60, 120, 240]
 
 
@@ -308,7 +310,7 @@ def test_stock_that_comes_and_goes_is_believed_less_and_less() -> None:
         if flavor_of(stage, "job"):
             tries += 1
             refuse(stage)
-            stage.answers = {}
+            stage.findings = None
     assert tries == 3
 
 
@@ -368,7 +370,7 @@ def test_job_that_has_no_place_on_nodes_either_does_not_go_back_and_forth() -> N
     stage.settle()
     refuse(stage)
     unmake_pods(stage, "job")
-    stage.answers = {}
+    stage.findings = None
     stage.settle()
     assert (flavor_of(stage, "job"), noted(stage)) == ("", "small=NoRoomOnNodes")
     assert stage.says("job", QUOTA_RESERVED) == ("False", "NoPlacement")

@@ -1,6 +1,7 @@
 """Beside a live Kueue the queue decides nothing, and says what it saw."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -8,11 +9,15 @@ import pytest
 from growth.api.actions import Hold, RecordEvent
 from growth.api.change import Change, ChangeType
 from growth.api.queue.kueue_installation import KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.queue.decider import QueueCarry, decide
+from growth.decide.contract import Decision
+from growth.decide.queue.carry import QueueCarry
+from growth.decide.queue.decider import CAPABILITY
 from growth.observe.lease_heartbeats import KueueLeases
 from tests.builders import Json
+from tests.decide.passes import Given, deciding
 from tests.decide.queue.stage import Stage, a_stage, read, snapshot_of
+
+decide = deciding(CAPABILITY)
 
 
 def a_deployment(*, wanted: int | None = 1, there: int = 0) -> Json:
@@ -40,11 +45,11 @@ class Neighbourhood:
     def wait(self, seconds: float) -> None:
         self.stage.now += timedelta(seconds=seconds)
 
-    def look(self) -> Decision:
+    def look(self) -> Decision[Any]:
         seen = snapshot_of(self.stage.objects, self.stage.now)
         seen = msgspec.structs.replace(seen, kueue_leases=self.leases)
-        decision = decide(seen, DeciderState(carry=self.memory, steady_since=self.jumped_at), self.stage.settings)
-        self.memory = decision.previous
+        decision = decide(seen, Given(carry=self.memory, steady_since=self.jumped_at), self.stage.settings)
+        self.memory = decision.carry
         return decision
 
     @property
@@ -90,7 +95,7 @@ def test_it_says_what_it_saw_and_what_to_do() -> None:
     assert "Deployment kueue-system/kueue-controller-manager runs" in hold.why
     assert "kubectl --namespace kueue-system scale deployment kueue-controller-manager --replicas=0" in hold.why
     assert "queue.enabled: false" in hold.why
-    assert decision.wake_at is None, "the end of a Deployment is an event"
+    assert decision.requeue_at is None, "the end of a Deployment is an event"
 
 
 @pytest.mark.parametrize("renewed", ["1999-01-01T00:00:00Z", "2026-03-02T09:00:00Z", "2099-01-01T00:00:00Z"])
@@ -107,7 +112,7 @@ def test_a_lease_that_is_found_and_never_renewed_holds_it_for_as_long_as_it_is_g
     here = Neighbourhood()
     here.renew("2020-01-01T00:00:00Z")
     assert here.is_held, "its holder may have a clock of its own"
-    wake_at = here.look().wake_at
+    wake_at = here.look().requeue_at
     assert wake_at == here.stage.now + timedelta(seconds=17)
     here.wait(16.9)
     assert here.is_held

@@ -10,7 +10,7 @@ from growth.api.core import ObjectReference
 from growth.api.kinds import PODS
 from growth.api.queue.kueue_installation import KUEUE_MUTATING, KUEUE_VALIDATING
 from growth.api.references import reference_by_name
-from growth.decide.contract import DeciderState
+from growth.decide.contract import Outcomes
 from growth.decide.queue.kueue_coexistence import advice, told_of_leftovers
 from tests.builders import Json
 from tests.decide.queue.stage import Stage, snapshot_of
@@ -29,8 +29,8 @@ def webhooks(what: str, policy: str = "Fail") -> Json:
 
 
 def reported(stage: Stage, *outcomes: Outcome) -> list[tuple[ObjectReference, str]]:
-    state = DeciderState({key_of(one.action): one for one in outcomes})
-    said = told_of_leftovers(snapshot_of(stage.objects, stage.now), state)
+    outcomes_now = Outcomes({key_of(one.action): one for one in outcomes})
+    said = told_of_leftovers(snapshot_of(stage.objects, stage.now), outcomes_now)
     events = [(one.subject, one.why) for one in said if isinstance(one, RecordEvent)]
     holds = [one for one in said if isinstance(one, Hold)]
     assert [(one.subject, one.why) for one in holds] == events

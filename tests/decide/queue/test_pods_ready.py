@@ -12,11 +12,14 @@ from growth.api.node_request import PLANNED_FOR
 from growth.api.offering import POOL
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import EVICTED, PODS_READY
+from growth.api.settings.model import Settings
 from growth.api.timestamp import format_time
-from growth.decide.contract import DeciderState
+from growth.decide.facts.kept_nodes import RetainedNodes
+from growth.decide.queue.carry import QueueCarry
 from growth.decide.queue.decider import decide_workloads
-from growth.decide.queue.retained_nodes import MACHINES, awaited_in
+from growth.decide.queue.retained_nodes import MACHINES
 from tests.builders import a_node
+from tests.decide.passes import Given, facts_in
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
 from tests.decide.queue.test_unready_reasons import put_pod
 
@@ -171,8 +174,8 @@ def test_machines_on_which_its_pods_cannot_start_anyway_are_not_kept() -> None:
 def kept(stage: Stage) -> set[str]:
     """What those see who remove nodes: a new process each time."""
     snapshot = snapshot_of(stage.objects, stage.now)
-    decide_workloads(snapshot, DeciderState(), stage.settings)
-    return awaited_in(snapshot)
+    facts = decide_workloads(Given().inputs(snapshot, stage.settings, QueueCarry())).facts
+    return {name for one in facts if isinstance(one, RetainedNodes) for name in one.names}
 
 
 def put_back() -> Stage:
@@ -212,4 +215,4 @@ def test_no_machine_is_kept_until_an_instant_that_somebody_wrote_by_hand() -> No
 
 
 def test_where_there_is_no_queue_nobody_is_awaited() -> None:
-    assert awaited_in(snapshot_of({}, a_stage().now)) == set()
+    assert facts_in(snapshot_of({}, a_stage().now), Settings()).get(RetainedNodes).names == frozenset()

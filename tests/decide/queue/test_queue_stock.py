@@ -28,10 +28,11 @@ def look(stage: Stage) -> Snapshot:
 
 def shop(seen: Snapshot, **access: Availability) -> OfferingCatalog:
     found = shop_of(seen.clouds, (), (), seen.now, ProvisionSettings())
+    offered = dict(found.offered)
     for name, one in access.items():
         key = f"kwok-{name}-fsn1"
-        found.offered[key] = msgspec.structs.replace(found.offered[key], access=one)
-    return found
+        offered[key] = msgspec.structs.replace(offered[key], access=one)
+    return msgspec.structs.replace(found, offered=offered)
 
 
 def supply(stage: Stage, flavor: str = "small", **access: Availability) -> FlavorSupply:

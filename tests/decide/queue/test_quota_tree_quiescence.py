@@ -10,9 +10,9 @@ import pytest
 from growth.api.actions import PatchObject
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import QUOTA_RESERVED
-from growth.decide.contract import DeciderState
 from growth.decide.queue import decider
-from growth.decide.queue.decider import QueueCarry
+from growth.decide.queue.carry import QueueCarry
+from tests.decide.passes import Given
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
 
 
@@ -93,7 +93,7 @@ def test_a_pass_that_broke_off_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
     with monkeypatch.context() as patched:
         patched.setattr(decider, "rest", breaks)
         with pytest.raises(RuntimeError):
-            decider.decide(seen, DeciderState(carry=stage.memory), stage.settings)
+            decider.decide(Given(carry=stage.memory).inputs(seen, stage.settings))
     stage.a_job("second")
     stage.settle()
     assert stage.admitted() == ["first", "second"]

@@ -9,10 +9,12 @@ from growth.api.decoding import Reader, Unreadable
 from growth.api.interning import InternTables
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.decide.contract import DeciderState
-from growth.decide.queue.decider import decide
+from growth.decide.queue.decider import CAPABILITY
 from tests.builders import Json
+from tests.decide.passes import Given, deciding
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
+
+decide = deciding(CAPABILITY)
 
 UNCAPPED = settings(backoff_limit_count=None, backoff_max_seconds=None)
 
@@ -245,7 +247,7 @@ def unreadable(kind: Any, manifest: Json) -> Any:  # noqa: ANN401
 def looked(stage: Stage, strangers: Any) -> tuple[dict[str, str], list[str]]:  # noqa: ANN401
     """What is said on queues and workloads, and the notes of all events, if this is there and cannot be read."""
     seen = msgspec.structs.replace(snapshot_of(stage.objects, stage.now), unreadable=strangers)
-    said_now = decide(seen, DeciderState(carry=stage.memory), stage.settings).said
+    said_now = decide(seen, Given(carry=stage.memory), stage.settings).said
     conditions: dict[str, str] = {}
     for one in said_now:
         for condition in getattr(one, "body", {}).get("status", {}).get("conditions", ()):

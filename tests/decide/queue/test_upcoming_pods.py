@@ -11,18 +11,20 @@ from growth.api.kinds import PODS
 from growth.api.pod import Pod
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import ADMITTED, EVICTED, PODS_READY_TIMEOUT
-from growth.decide.contract import DeciderState
-from growth.decide.facts.pending_pods import announced_in
-from growth.decide.queue.decider import decide
+from growth.decide.facts.upcoming_job_pods import UpcomingJobPods
+from growth.decide.queue.decider import CAPABILITY
+from tests.decide.passes import Given, deciding
 from tests.decide.queue.stage import Stage, snapshot_of
 from tests.decide.queue.test_flavor_migration import TYPE, a_stage
 from tests.decide.queue.test_unready_reasons import put_pod
 
+decide = deciding(CAPABILITY)
+
 
 def announced(stage: Stage) -> list[Pod]:
     seen = msgspec.structs.replace(snapshot_of(stage.objects, stage.now), clouds=stage.clouds)
-    decide(seen, DeciderState(carry=stage.memory), stage.settings)
-    return list(announced_in(seen).values())
+    facts = decide(seen, Given(carry=stage.memory), stage.settings).facts
+    return [pod for one in facts if isinstance(one, UpcomingJobPods) for pod in one.pods.values()]
 
 
 def admitted(stage: Stage, **job: Any) -> Stage:  # noqa: ANN401

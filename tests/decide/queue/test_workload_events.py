@@ -4,7 +4,7 @@ from growth.api.actions import Action, Hold, RecordEvent
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.queue.workload import EvictionCount
-from growth.decide.queue.decider import QueueCarry
+from growth.decide.queue.carry import QueueCarry
 from tests.decide.queue.stage import Stage, a_stage, settings
 
 
@@ -71,10 +71,10 @@ def test_what_is_decided_again_because_it_is_not_seen_yet_is_neither_told_nor_co
     seen = dict(stage.objects)
     first, second = stage.look(seen), stage.look(seen)
     assert events(first.said) == [("Workload", "Admitted"), ("Job", "Admitted")]
-    assert isinstance(first.previous, QueueCarry)
-    assert len(first.previous.news.admitted) == 1
-    assert isinstance(second.previous, QueueCarry)
-    assert (events(second.said), second.previous.news.admitted) == ([], ())
+    assert isinstance(first.carry, QueueCarry)
+    assert len(first.carry.news.admitted) == 1
+    assert isinstance(second.carry, QueueCarry)
+    assert (events(second.said), second.carry.news.admitted) == ([], ())
 
 
 def test_who_is_deactivated_during_its_backoff_is_not_evicted_once_more() -> None:

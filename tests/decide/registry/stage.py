@@ -33,12 +33,13 @@ from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.api.timestamp import format_time
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.capacity.provider_failures import MET
-from growth.decide.contract import Decider, DeciderState, Decision
+from growth.decide.contract import Capability, Decision
 from growth.decide.facts.cluster_state import ClusterState, Unit
 from growth.decide.registry.step import step
 from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from tests.decide import marketplace as market
+from tests.decide.passes import Given, deciding
 
 NOW, SECOND, MINUTE, HOUR = market.NOW, market.SECOND, market.MINUTE, market.HOUR
 NAME, ANOTHER = "default-1", "default-2"
@@ -230,12 +231,15 @@ class Watch:
         return self.look()
 
     def decide(
-        self, decider: Decider, memory: object = None, outcomes: Mapping[OutcomeKey, Outcome] | None = None
-    ) -> Decision:
+        self,
+        capability: Capability[Any, Any],
+        memory: object = None,
+        outcomes: Mapping[OutcomeKey, Outcome] | None = None,
+    ) -> Decision[Any]:
         """What a decider says that reads the registry as it is now."""
         cluster = self.look()
-        state = DeciderState(outcomes or {}, carry=memory, steady_since=self.steady_since, cluster=cluster)
-        return decider(self.snapshot(), state, self.settings)
+        state = Given(outcomes or {}, carry=memory, steady_since=self.steady_since, cluster=cluster)
+        return deciding(capability)(self.snapshot(), state, self.settings)
 
 
 def seen(*things: Thing, now: datetime = NOW, settings: Settings = SETTINGS) -> ClusterState:
@@ -257,6 +261,6 @@ def many(count: int, *, unready: int = 0, since: datetime = NOW - MINUTE) -> lis
     ]
 
 
-def said(decision: Decision, *kinds: type[Action | Hold]) -> list[Any]:
+def said(decision: Decision[Any], *kinds: type[Action | Hold]) -> list[Any]:
     """All that was said of these kinds."""
     return [one for one in decision.said if isinstance(one, kinds)]

@@ -9,7 +9,8 @@ import pytest
 from growth.api.actions import CreateObject, Hold, PatchObject, RecordEvent
 from growth.api.growth_status import GROWTH_STATUS, STATUS, SUMMARY, ClusterStatus, status_in
 from growth.decide.contract import Decision
-from growth.decide.registry.decider import RegistryCarry, decide, status_of
+from growth.decide.registry.carry import RegistryCarry
+from growth.decide.registry.decider import CAPABILITY, status_of
 from tests.decide.registry.stage import (
     BORN,
     HOUR,
@@ -45,13 +46,13 @@ class Speaker(Watch):
 
     memory: object = None
 
-    def speak(self, after: timedelta = timedelta(0)) -> Decision:
+    def speak(self, after: timedelta = timedelta(0)) -> Decision[Any]:
         self.now += after
-        decision = self.decide(decide, self.memory)
-        self.memory = decision.previous
+        decision = self.decide(CAPABILITY, self.memory)
+        self.memory = decision.carry
         return decision
 
-    def write(self, decision: Decision) -> ClusterStatus:
+    def write(self, decision: Decision[Any]) -> ClusterStatus:
         """The object is written as it was said."""
         (one,) = said(decision, CreateObject, PatchObject)
         assert (one.subject.namespace, one.subject.name) == (SETTINGS.namespace, GROWTH_STATUS)
@@ -66,7 +67,7 @@ def a_speaker(count: int = 6, *, unready: int = 0) -> Speaker:
     return Speaker(a_pool(), a_pool("web"), *nodes, cloud)
 
 
-def written(decision: Decision) -> bool:
+def written(decision: Decision[Any]) -> bool:
     return bool(said(decision, CreateObject, PatchObject))
 
 
@@ -122,8 +123,8 @@ def test_a_healthy_cluster_is_no_news() -> None:
 
 
 def test_it_asks_to_be_woken_when_time_alone_changes_something() -> None:
-    assert a_speaker(unready=4).speak().wake_at == NOW + CHECK
-    assert a_speaker().speak().wake_at is None
+    assert a_speaker(unready=4).speak().requeue_at == NOW + CHECK
+    assert a_speaker().speak().requeue_at is None
 
 
 # growth-status
@@ -151,7 +152,7 @@ def test_numbers_are_written_every_five_seconds_at_most() -> None:
     speaker.add(a_node("default-7"), a_cloud(*(f"default-{number}" for number in range(1, 8))))
     soon = speaker.speak(SECOND)
     assert not written(soon)
-    assert soon.wake_at == NOW + 5 * SECOND
+    assert soon.requeue_at == NOW + 5 * SECOND
     assert speaker.write(speaker.speak(4 * SECOND)).ready == 7
 
 

@@ -1,21 +1,19 @@
 """docs/registry.md says what the code does: every state, setting, metric, field and reason is there."""
 
-import inspect
 import re
 
 import msgspec
 import pytest
 import yaml
-from prometheus_client import Gauge
 
 from growth.api.annotations import STARTED_AT
 from growth.api.duration import format_duration
 from growth.api.growth_status import GROWTH_STATUS, ClusterStatus, PoolHealth, TroubledNode
 from growth.api.settings.model import ProvisionSettings, RegistrySettings
 from growth.decide.facts.cluster_state import MISSING, UPCOMING, ClusterHealth, NodeState, Unit
-from growth.decide.pool_status.decider import EXPANDING, HEALTHY
+from growth.decide.pool_status.conditions import EXPANDING, HEALTHY
 from growth.decide.registry.cluster_health import checked
-from growth.run.metrics import Metrics
+from growth.decide.registry.metrics import METRICS
 from tests.decide.registry.stage import NOW
 from tests.repository import ROOT
 
@@ -109,11 +107,8 @@ def test_the_deadlines_are_those_of_the_settings() -> None:
 
 
 def metrics_of_registry() -> list[str]:
-    """Names of what ``Metrics.seen`` shows."""
-    metrics = Metrics()
-    named = dict.fromkeys(re.findall(r"self\.([a-z]\w+)", inspect.getsource(Metrics.seen)))
-    gauges = [gauge for name in named if isinstance(gauge := getattr(metrics, name), Gauge)]
-    return [next(iter(gauge.describe())).name for gauge in gauges]
+    """Names of what the registry measures."""
+    return [metric.name for metric in METRICS]
 
 
 def test_every_metric_has_its_row() -> None:
@@ -153,8 +148,8 @@ def test_every_reason_is_explained(reason: str) -> None:
 
 @pytest.mark.parametrize("condition", [HEALTHY, EXPANDING])
 def test_every_condition_of_a_pool_is_explained_with_its_reasons(condition: str) -> None:
-    code = (DECIDE / "pool_status" / "decider.py").read_text(encoding="utf-8")
-    body = code.partition(f"def _{condition.lower()}(")[2].partition("\n    def ")[0]
+    code = (DECIDE / "pool_status" / "conditions.py").read_text(encoding="utf-8")
+    body = code.partition(f"def _{condition.lower()}(")[2].partition("\ndef ")[0]
     reasons = set(re.findall(r'"([A-Z][a-z]+(?:[A-Z][a-z]+)*)"', body)) - {"True", "False"}
     (row,) = [row for row in rows(PAGE) if row[0] == f"`{condition}`" and len(row) == 2]
     assert reasons

@@ -21,7 +21,7 @@ from tests.drawing import examples
 
 FEW, MANY = settings(max_examples=examples(60)), settings(max_examples=400)
 MOMENT = timedelta(microseconds=1)
-DECIDERS = {"grow": grow.decide, "provision": provision.decide, "shrink": shrink.decide}
+DECIDERS = {"grow": grow.CAPABILITY, "provision": provision.CAPABILITY, "shrink": shrink.CAPABILITY}
 
 
 def units_of(cluster: ClusterState) -> list[Unit]:
@@ -103,7 +103,7 @@ def is_still_while_halted(events: list[Event]) -> None:
         is_halted = watch.look().is_halted
         for name, decider in DECIDERS.items():
             decision = watch.decide(decider, memories.get(name))
-            memories[name] = decision.previous
+            memories[name] = decision.carry
             if not is_halted:
                 continue
             forbidden = [
@@ -115,7 +115,7 @@ def is_still_while_halted(events: list[Event]) -> None:
                 )
             ]
             assert not forbidden, named(forbidden)
-            assert decision.computation is None
+            assert decision.compute is None
 
 
 # (d) Nobody is counted who was not asked for

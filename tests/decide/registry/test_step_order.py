@@ -1,5 +1,7 @@
 """The nine steps of the seed's loop, one by one: what each of them makes the deciders do, on plain values."""
 
+from typing import Any
+
 import pytest
 
 from growth.api.actions import (
@@ -50,22 +52,22 @@ SMALL, LARGE = town.SMALL.id, town.LARGE.id
 LATE = NOW - MACHINE_WITHIN
 
 
-def phases(decision: Decision) -> dict[str, str]:
+def phases(decision: Decision[Any]) -> dict[str, str]:
     """Into which phase requests are brought."""
     written = [one for one in said(decision, PatchObject) if one.subject.kind == "NodeRequest"]
     return {one.subject.name: one.body["status"]["phase"] for one in written}
 
 
-def removals(decision: Decision) -> list[str]:
+def removals(decision: Decision[Any]) -> list[str]:
     created = said(decision, CreateObject)
     return [one.subject.name for one in created if one.subject.kind == NODE_REMOVAL_REQUESTS.name]
 
 
-def later(watch: Watch) -> Decision:
+def later(watch: Watch) -> Decision[Any]:
     """What shrink says when it has seen nodes empty for long enough to believe it."""
-    memory = watch.decide(shrink.decide).previous
+    memory = watch.decide(shrink.CAPABILITY).carry
     watch.now += 15 * SECOND
-    return watch.decide(shrink.decide, memory)
+    return watch.decide(shrink.CAPABILITY, memory)
 
 
 # 1
@@ -101,33 +103,33 @@ def outage() -> Watch:
 
 
 def test_step_2_an_unhealthy_cluster_is_told_of_and_looked_at_again_after_ten_seconds(outage: Watch) -> None:
-    decision = outage.decide(telling.decide)
+    decision = outage.decide(telling.CAPABILITY)
     assert [(one.type, one.reason) for one in said(decision, RecordEvent)] == [("Warning", "ClusterUnhealthy")]
-    assert decision.wake_at == NOW + 10 * SECOND
+    assert decision.requeue_at == NOW + 10 * SECOND
 
 
 def test_step_2_nothing_is_planned_bought_given_up_or_removed_in_it(outage: Watch) -> None:
-    planned = outage.decide(grow.decide)
+    planned = outage.decide(grow.CAPABILITY)
     held = [(one.subject.name, one.reason) for one in said(planned, Hold)]
     assert held == [("default", "ClusterUnhealthy"), ("waits", "ClusterUnhealthy")]
-    assert planned.computation is None
-    provisioned = outage.decide(provision.decide)
+    assert planned.compute is None
+    provisioned = outage.decide(provision.CAPABILITY)
     assert phases(provisioned) == {"new-2": "Provisioning"}, "its machine is recorded; no request changes its phase"
-    for decision in (planned, provisioned, outage.decide(shrink.decide)):
+    for decision in (planned, provisioned, outage.decide(shrink.CAPABILITY)):
         assert said(decision, CreateMachine, DeleteMachine, CreateObject, EvictPod) == []
 
 
 def test_step_2_no_leaked_machine_is_removed_although_its_pool_is_being_deleted(outage: Watch) -> None:
     outage.add(a_pool(deleted_at=NOW))
-    memory = outage.decide(provision.decide).previous
+    memory = outage.decide(provision.CAPABILITY).carry
     outage.now += HOUR
     outage.add(a_cloud(a_machine("leaked", created_at=NOW - HOUR), read_at=outage.now))
     assert outage.look().is_halted
-    assert removals(outage.decide(provision.decide, memory)) == []
+    assert removals(outage.decide(provision.CAPABILITY, memory)) == []
 
 
 def test_step_2_the_time_that_unneeded_nodes_have_waited_is_forgotten(outage: Watch) -> None:
-    edits = said(outage.decide(shrink.decide), EditObject)
+    edits = said(outage.decide(shrink.CAPABILITY), EditObject)
     assert [one.subject.name for one in edits] == [NAME]
     assert all(change["op"] in ("test", "remove") for change in edits[0].operations)
 
@@ -139,7 +141,7 @@ def test_step_2_what_is_there_already_is_noted_and_opened(outage: Watch) -> None
         a_node("open", is_closed=True),
         a_cloud(*(f"default-{number}" for number in range(1, 9)), "here", "open"),
     )
-    decision = outage.decide(provision.decide)
+    decision = outage.decide(provision.CAPABILITY)
     assert outage.look().is_halted
     assert phases(decision) == {"here": "Provisioning"}
     assert [one.subject.name for one in said(decision, EditObject)] == ["open"]
@@ -151,11 +153,11 @@ def test_step_2_what_is_there_already_is_noted_and_opened(outage: Watch) -> None
 def test_step_3_machines_that_never_registered_go_one_by_one_the_oldest_first() -> None:
     older, younger = a_request("default-1", since=LATE - MINUTE), a_request("default-2", since=LATE)
     watch = Watch(a_pool(), younger, older, a_cloud("default-1", "default-2"))
-    decision = watch.decide(provision.decide)
+    decision = watch.decide(provision.CAPABILITY)
     assert phases(decision) == {"default-1": "Deprovisioning"}
     assert [(one.subject.name, one.reason) for one in said(decision, Hold)] == [("default-2", "OneByOne")]
     watch.add(a_request("default-1", "Deprovisioning", reason="NoNode"))
-    going = watch.decide(provision.decide)
+    going = watch.decide(provision.CAPABILITY)
     assert removals(going) == ["default-1"]
     assert phases(going) == {}
 
@@ -167,8 +169,8 @@ def test_step_4_what_is_missing_for_long_is_given_up_and_the_pass_ends_there() -
     gone, here = a_request("default-1", since=LATE), a_request("default-2", since=LATE + SECOND)
     empty = a_node("default-3", goes_at=NOW - HOUR)
     watch = Watch(a_pool(), gone, here, empty, town.a_pod("waits"), a_cloud("default-3"))
-    assert phases(watch.decide(provision.decide)) == {"default-1": "Unmet"}
-    assert [one.reason for one in said(watch.decide(grow.decide), Hold)] == ["GivingUp"]
+    assert phases(watch.decide(provision.CAPABILITY)) == {"default-1": "Unmet"}
+    assert [one.reason for one in said(watch.decide(grow.CAPABILITY), Hold)] == ["GivingUp"]
     assert later(watch).said == ()
 
 
@@ -275,10 +277,10 @@ def test_step_9_an_empty_node_goes_when_its_time_is_over_and_not_before() -> Non
 def test_step_9_an_unready_node_goes_after_its_longer_time() -> None:
     silent = a_node("default-2", ready=False, since=NOW - UNREADY_AFTER + SECOND)
     watch = Watch(a_pool(), silent, a_cloud("default-2"), *WITNESSES)
-    assert removals(watch.decide(shrink.decide)) == []
+    assert removals(watch.decide(shrink.CAPABILITY)) == []
     watch.now += SECOND
     watch.add(a_cloud("default-2", read_at=watch.now))
-    assert removals(watch.decide(shrink.decide)) == ["default-2"]
+    assert removals(watch.decide(shrink.CAPABILITY)) == ["default-2"]
 
 
 @pytest.mark.parametrize("is_ready", [True, False], ids=["empty", "unready"])

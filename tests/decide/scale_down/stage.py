@@ -50,13 +50,16 @@ from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachm
 from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.api.timestamp import format_time
 from growth.api.tolerations import Taint
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.facts.nominated_nodes import note_expected
-from growth.decide.scale_down.decider import decide
+from growth.decide.contract import Decision
+from growth.decide.facts.kept_nodes import NominatedNodes
+from growth.decide.scale_down.decider import CAPABILITY
 from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from tests.decide import marketplace as market
+from tests.decide.passes import Given, deciding
 from tests.decide.stages import a_pod as read_pod
+
+decide = deciding(CAPABILITY)
 
 NOW, SECOND, MINUTE, HOUR = market.NOW, market.SECOND, market.MINUTE, market.HOUR
 NAME, ANOTHER = "default-1", "default-2"
@@ -168,8 +171,8 @@ _KINDS: Mapping[type, Kind[Any]] = {
 }
 
 
-def a_snapshot(*things: object, now: datetime = NOW, expected: Iterable[str] = ()) -> Snapshot:
-    """The World after it heard of all of this; ``expected`` are nodes on which the last plan expects pods."""
+def a_snapshot(*things: object, now: datetime = NOW) -> Snapshot:
+    """The World after it heard of all of this."""
     world = ClusterCache()
     listeners = world.listeners()
     for thing in things:
@@ -177,9 +180,7 @@ def a_snapshot(*things: object, now: datetime = NOW, expected: Iterable[str] = (
             world.hear_of_cloud(thing)
         else:
             listeners[_KINDS[type(thing)]]([Change(ChangeType.ADDED, thing, None)])
-    snapshot = world.snapshot(now)
-    note_expected(snapshot, expected)
-    return snapshot
+    return world.snapshot(now)
 
 
 def decided(
@@ -190,17 +191,18 @@ def decided(
     memory: object = None,
     settings: Settings = SETTINGS,
     expected: Iterable[str] = (),
-) -> Decision:
+) -> Decision[Any]:
     """What shrink decides when it sees this."""
     outcomes = {key_of(outcome.action): outcome} if outcome is not None else {}
-    state = DeciderState(outcomes, steady_since=steady_since, carry=memory)
-    return decide(a_snapshot(*things, now=now, expected=expected), state, settings)
+    state = Given(outcomes, steady_since=steady_since, carry=memory)
+    state = msgspec.structs.replace(state, facts=(NominatedNodes(frozenset(expected)),))
+    return decide(a_snapshot(*things, now=now), state, settings)
 
 
-def a_moment_later(*things: object, **circumstances: Any) -> Decision:  # noqa: ANN401
+def a_moment_later(*things: object, **circumstances: Any) -> Decision[Any]:  # noqa: ANN401
     """What it decides when it has seen this for long enough to believe it: a removal, an empty node."""
     before: Any = {**circumstances, "now": circumstances.get("now", NOW) - 15 * SECOND}
-    memory = decided(*things, **{name: value for name, value in before.items() if name != "outcome"}).previous
+    memory = decided(*things, **{name: value for name, value in before.items() if name != "outcome"}).carry
     return decided(*things, **circumstances, memory=memory)
 
 
@@ -224,7 +226,7 @@ def status_written(said: Iterable[Action | Hold]) -> dict[str, Any]:
     return msgspec.json.decode(msgspec.json.encode(patch.body["status"]))
 
 
-def told(said: Iterable[Action | Hold] | Decision, *, events: bool = False) -> list[str]:
+def told(said: Iterable[Action | Hold] | Decision[Any], *, events: bool = False) -> list[str]:
     """What was said, in short: what is done, and to whom. Events only if they are the point."""
     spoken = said.said if isinstance(said, Decision) else said
     return [_told(one) for one in spoken if events or not isinstance(one, RecordEvent)]

@@ -1,5 +1,7 @@
 """An unhealthy cluster: nothing goes, nobody is on the way out any more, and afterwards every wait begins anew (S1)."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -7,10 +9,10 @@ from growth.api.actions import CreateObject, DeleteMachine, EvictPod, PatchObjec
 from growth.api.annotations import STARTED_AT
 from growth.api.node import Node
 from growth.api.timestamp import format_time
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.contract import Decision
 from growth.decide.facts.cluster_state import ClusterHealth
-from growth.decide.registry.step import cluster_in
-from growth.decide.scale_down.decider import decide
+from growth.decide.scale_down.decider import CAPABILITY
+from tests.decide.passes import Given, cluster_in, deciding
 from tests.decide.scale_down.stage import (
     ANOTHER,
     HOUR,
@@ -33,6 +35,8 @@ from tests.decide.scale_down.stage import (
     status_written,
     told,
 )
+
+decide = deciding(CAPABILITY)
 
 STARTED = {STARTED_AT: format_time(NOW - HOUR)}
 BROKEN = tuple(
@@ -76,10 +80,10 @@ def test_an_empty_node_is_not_marked_and_the_time_that_passed_does_not_count() -
     empty = a_node(annotations=STARTED)
     decision = a_moment_later(a_pool(), *in_trouble(empty))
     assert told(decision) == []
-    memory = decision.previous
+    memory = decision.carry
     well = (a_pool(), CLOUD, empty, a_node(ANOTHER, annotations=STARTED), a_pod(node=ANOTHER))
     assert told(decided(*well, memory=memory)) == []
-    assert told(decided(*well, memory=decided(*well, memory=memory).previous, now=NOW + 15 * SECOND)) != []
+    assert told(decided(*well, memory=decided(*well, memory=memory).carry, now=NOW + 15 * SECOND)) != []
 
 
 def test_the_mark_of_a_pool_that_is_deleted_stays_and_nobody_is_evicted() -> None:
@@ -128,19 +132,19 @@ def test_nodes_that_are_unready_for_long_are_not_removed_as_long_as_they_are_too
 # When it is over
 
 
-def recovered(*things: object, seconds_ago: int) -> Decision:
+def recovered(*things: object, seconds_ago: int) -> Decision[Any]:
     """The same when the cluster is healthy again since a while."""
     snapshot = a_snapshot(*things)
-    cluster = cluster_in(snapshot, DeciderState(), SETTINGS)
+    cluster = cluster_in(snapshot, SETTINGS)
     health = ClusterHealth(healthy_since=NOW - seconds_ago * SECOND, census=cluster.health.census)
-    return decide(snapshot, DeciderState(cluster=msgspec.structs.replace(cluster, health=health)), SETTINGS)
+    return decide(snapshot, Given(cluster=msgspec.structs.replace(cluster, health=health)), SETTINGS)
 
 
 def test_the_delay_after_a_scale_up_counts_from_the_recovery() -> None:
     works = (a_node(ANOTHER, annotations=STARTED), a_pod(node=ANOTHER))
     silent: Node = a_node(ready=False, unready_since=NOW - HOUR, annotations=STARTED)
     decision = recovered(a_pool(), CLOUD, *works, silent, seconds_ago=60)
-    assert (told(decision), decision.wake_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
+    assert (told(decision), decision.requeue_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
     assert told(recovered(a_pool(), CLOUD, *works, silent, seconds_ago=600)) == [f"remove {NAME}"]
 
 

@@ -1,6 +1,7 @@
 """Nodes that stand empty: who is marked, when, who goes, and what cancels it."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,11 +13,13 @@ from growth.api.node_request import PLANNED_FOR
 from growth.api.queue.workload import RequeueState, Workload, WorkloadStatus
 from growth.api.settings.model import RemovalSettings, Settings
 from growth.api.tolerations import Taint
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.facts.pending_pods import note_displaced
+from growth.decide.contract import Decision
+from growth.decide.facts.kept_nodes import RetainedNodes
+from growth.decide.facts.replacement_pods import ReplacementPods
 from growth.decide.queue.requeue import RequeuePolicy
-from growth.decide.queue.retained_nodes import MACHINES, machines_kept_for, note_awaited
-from growth.decide.scale_down.decider import decide
+from growth.decide.queue.retained_nodes import MACHINES, machines_kept_for
+from growth.decide.scale_down.decider import CAPABILITY
+from tests.decide.passes import Given, deciding
 from tests.decide.scale_down.stage import (
     ANOTHER,
     EVERYTHING,
@@ -40,6 +43,8 @@ from tests.decide.scale_down.stage import (
     decided,
     told,
 )
+
+decide = deciding(CAPABILITY)
 
 OURS = a_cloud(a_machine())
 BOTH = a_cloud(a_machine(), a_machine(ANOTHER))
@@ -73,11 +78,11 @@ def test_taint_and_annotation_are_one_edit_of_the_version_that_was_seen() -> Non
 
 def test_a_node_that_is_empty_for_a_moment_is_left_alone_and_looked_at_again() -> None:
     said = decided(a_pool(), OURS, a_node())
-    assert (told(said), said.wake_at) == ([], NOW + 15 * SECOND)
+    assert (told(said), said.requeue_at) == ([], NOW + 15 * SECOND)
 
 
 def test_a_pool_that_is_less_patient_than_a_scheduler_is_taken_at_its_word() -> None:
-    assert decided(a_pool(scaleDown={"emptyAfter": "8s"}), OURS, a_node()).wake_at == NOW + 2 * SECOND
+    assert decided(a_pool(scaleDown={"emptyAfter": "8s"}), OURS, a_node()).requeue_at == NOW + 2 * SECOND
 
 
 @pytest.mark.parametrize(
@@ -116,7 +121,7 @@ def test_what_was_just_asked_for_is_a_scale_up_too() -> None:
 def test_a_node_that_became_one_of_several_newcomers_waits_for_the_last() -> None:
     due, young = a_node(at=DUE), a_node(ANOTHER, born=NOW - MINUTE)
     said = decided(a_pool(), BOTH, due, young, a_pod(node=ANOTHER))
-    assert (told(said), said.wake_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
+    assert (told(said), said.requeue_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
 
 
 def in_scope(scope: str) -> Settings:
@@ -136,7 +141,7 @@ WEB = a_node(ANOTHER, pool="web", born=NOW - MINUTE)
 def test_scale_up_of_another_pool_delays_a_removal_unless_the_scope_is_the_pool(grown: tuple[object, ...]) -> None:
     seen = (a_pool(), a_pool("web"), BOTH, a_node(at=DUE), *grown)
     said = decided(*seen)
-    assert (told(said), said.wake_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
+    assert (told(said), said.requeue_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
     (hold,) = [one for one in said.said if isinstance(one, Hold)]
     assert "2026-03-01T09:09:00Z, because its cluster was scaled up" in hold.why
     assert "delayAfterScaleUp of pool default is 10m" in hold.why
@@ -183,7 +188,7 @@ def test_when_its_time_is_over_its_removal_is_asked_for() -> None:
 
 def test_before_its_time_nothing_happens_and_we_are_woken_then() -> None:
     said = decided(a_pool(), OURS, a_node(at=SOON))
-    assert (told(said), said.wake_at) == ([], SOON)
+    assert (told(said), said.requeue_at) == ([], SOON)
 
 
 def test_what_is_being_removed_is_not_asked_for_again() -> None:
@@ -214,7 +219,7 @@ DAEMONS_THAT_FORBID = [
 ]
 
 
-def assert_cancelled(said: Decision) -> None:
+def assert_cancelled(said: Decision[Any]) -> None:
     assert told(said) == [f"unmark {NAME}"]
     assert f"event Node {NAME}: ScaleDownCancelled" in told(said, events=True)
 
@@ -276,16 +281,16 @@ def test_a_node_is_kept_for_the_successor_of_a_pod_that_loses_its_machine() -> N
     meta = msgspec.structs.replace(request.metadata, annotations={PLANNED_FOR: f"successor-of-{lost.metadata.uid}"})
     launched = msgspec.structs.replace(request, metadata=meta)
     snapshot = a_snapshot(a_pool(), OURS, a_node(at=DUE), launched, lost)
-    note_displaced(snapshot, [lost])
-    assert told(decide(snapshot, DeciderState(), SETTINGS)) == [f"unmark {NAME}"]
+    given = Given(facts=(ReplacementPods.of([lost]),))
+    assert told(decide(snapshot, given, SETTINGS)) == [f"unmark {NAME}"]
 
 
 def test_a_machine_for_which_a_workload_will_come_back_stays_although_its_time_is_over() -> None:
     snapshot = a_snapshot(a_pool(), OURS, a_node(at=DUE))
     meta = ObjectMeta(name="job", annotations={MACHINES: f"elsewhere,{NAME}"})
     workload = Workload(meta, status=WorkloadStatus(requeue_state=RequeueState(1, SOON)))
-    note_awaited(snapshot, [machines_kept_for(workload, RequeuePolicy(), NOW)])
-    assert told(decide(snapshot, DeciderState(), SETTINGS)) == [f"unmark {NAME}"]
+    kept = RetainedNodes(frozenset(machines_kept_for(workload, RequeuePolicy(), NOW)))
+    assert told(decide(snapshot, Given(facts=(kept,)), SETTINGS)) == [f"unmark {NAME}"]
 
 
 def test_a_node_that_is_being_prepared_is_not_empty_yet() -> None:
@@ -427,7 +432,7 @@ def test_without_a_pool_nothing_is_done() -> None:
 
 def test_after_a_jump_of_the_clock_patience_begins_anew() -> None:
     said = decided(a_pool(), OURS, a_node(at=DUE), steady_since=NOW - MINUTE)
-    assert (told(said), said.wake_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
+    assert (told(said), said.requeue_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
     late = NOW + 9 * MINUTE
     assert told(decided(a_pool(), OURS, a_node(at=DUE), steady_since=NOW - MINUTE, now=late)) == [f"remove {NAME}"]
 
@@ -435,7 +440,7 @@ def test_after_a_jump_of_the_clock_patience_begins_anew() -> None:
 def test_after_a_jump_patience_begins_anew_also_where_growing_delays_nothing() -> None:
     pool = a_pool(scaleDown={"delayAfterScaleUp": "0s"})
     said = decided(pool, OURS, a_node(at=DUE), steady_since=NOW - MINUTE)
-    assert (told(said), said.wake_at) == ([], NOW + 9 * MINUTE)
+    assert (told(said), said.requeue_at) == ([], NOW + 9 * MINUTE)
 
 
 def test_a_clock_that_was_set_back_keeps_no_node_for_ever() -> None:

@@ -6,9 +6,10 @@ from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.phases import REMOVAL_MOVES
 from growth.api.pod import Pod
-from growth.decide.capacity.offering_catalog import catalog_in
+from growth.decide.capacity.offering_catalog import OfferingCatalog
 from growth.decide.capacity.pool_inventory import holdings, shortages
 from tests.decide.marketplace import a_cloud as a_provider
+from tests.decide.passes import facts_in
 from tests.decide.scale_down.stage import (
     ANOTHER,
     NAME,
@@ -71,6 +72,6 @@ def test_a_node_of_a_pool_that_is_deleted_is_no_room_any_more() -> None:
 def test_what_leaves_costs_and_counts_until_it_is_gone_and_keeps_nothing_warm() -> None:
     for phase in REMOVAL_MOVES:
         snapshot = a_snapshot(a_cloud(a_machine()), MARKED, a_removal(phase=phase))
-        (held,) = holdings(snapshot, catalog_in(snapshot, SETTINGS.provision))
+        (held,) = holdings(snapshot, facts_in(snapshot, SETTINGS).get(OfferingCatalog))
         assert (held.is_terminating, held.launched.nodes, held.launched.cost_per_hour) == (True, 1, 1.0)
         assert [one.missing for one in shortages([a_pool(types=[{"name": "small", "min": 1}])], [held])] == [1]

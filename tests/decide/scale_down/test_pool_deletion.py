@@ -59,10 +59,10 @@ def test_who_tolerates_the_mark_and_comes_back_is_not_asked_again_at_once() -> N
     first = decided(GOING, BOTH, MARKED, a_pod("a", tolerations=[EVERYTHING]))
     assert told(first) == ["evict a"]
     again = (GOING, BOTH, MARKED, a_pod("b", tolerations=[EVERYTHING]), a_pod("c"))
-    soon = decided(*again, now=NOW + SECOND, memory=first.previous)
+    soon = decided(*again, now=NOW + SECOND, memory=first.carry)
     assert told(soon) == [f"hold {NAME}: DoNotDisrupt", "evict c"]
-    assert soon.wake_at == NOW + MINUTE
-    assert told(decided(*again, now=NOW + MINUTE, memory=soon.previous)) == ["evict b", "evict c"]
+    assert soon.requeue_at == NOW + MINUTE
+    assert told(decided(*again, now=NOW + MINUTE, memory=soon.carry)) == ["evict b", "evict c"]
 
 
 def test_where_no_node_may_be_emptied_people_are_told() -> None:

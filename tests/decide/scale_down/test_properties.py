@@ -17,8 +17,8 @@ from growth.api.phases import REMOVAL_MOVES
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.provider_state import ProviderState
-from growth.decide.contract import DeciderState
-from growth.decide.scale_down.decider import decide
+from growth.decide.scale_down.decider import CAPABILITY
+from tests.decide.passes import Given, deciding
 from tests.decide.scale_down.stage import (
     EVERYTHING,
     HOUR,
@@ -37,6 +37,8 @@ from tests.decide.scale_down.stage import (
     an_attachment,
     an_offering,
 )
+
+decide = deciding(CAPABILITY)
 
 NAMES = [f"default-{number}" for number in range(4)]
 instants = st.sampled_from([NOW - HOUR, NOW - SECOND, NOW, NOW + MINUTE, NOW + 9 * HOUR])
@@ -119,11 +121,11 @@ class Seen:
         self.said: list[list[Action | Hold]] = []
         memory: object = None
         for now in (NOW, NOW + MINUTE):
-            state = DeciderState(carry=memory, steady_since=steady_since)
+            state = Given(carry=memory, steady_since=steady_since)
             decision = decide(a_snapshot(*things, now=now), state, SETTINGS)
             assert decision == decide(a_snapshot(*things, now=now), state, SETTINGS), "the same input, another output"
-            assert decision.wake_at is None or decision.wake_at > now
-            memory = decision.previous
+            assert decision.requeue_at is None or decision.requeue_at > now
+            memory = decision.carry
             self.said.append(list(decision.said))
 
     def of(self, *kinds: type[Any]) -> Iterator[Any]:

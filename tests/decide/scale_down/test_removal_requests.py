@@ -166,7 +166,7 @@ def test_a_removal_of_a_pool_that_is_deleted_or_gone_is_cancelled_by_work() -> N
 
 def test_it_is_asked_again_when_its_time_is_over_and_not_before() -> None:
     said = decided(a_pool(), OURS, MARKED, asked())
-    assert (told(said), said.wake_at) == ([], ASKED + REMOVAL.retry_after)
+    assert (told(said), said.requeue_at) == ([], ASKED + REMOVAL.retry_after)
     later = ASKED + REMOVAL.retry_after
     assert told(decided(a_pool(), OURS, MARKED, asked(), now=later)) == [f"give back {NAME}/1 if {NAME} is empty"]
 
@@ -202,10 +202,10 @@ def test_each_attempt_is_counted_although_the_clock_was_set_back() -> None:
 def test_an_attempt_that_lies_ahead_was_made_when_we_first_saw_it() -> None:
     removal = a_removal(phase="Deprovisioning", attempt=1, asked_at=NOW + HOUR)
     first = decided(a_pool(), OURS, MARKED, removal)
-    assert first.wake_at == NOW + REMOVAL.retry_after
+    assert first.requeue_at == NOW + REMOVAL.retry_after
     later = NOW + REMOVAL.retry_after
     still_there = a_cloud(a_machine(), read_at=later - SECOND)
-    again = decided(a_pool(), still_there, MARKED, removal, memory=first.previous, now=later)
+    again = decided(a_pool(), still_there, MARKED, removal, memory=first.carry, now=later)
     assert told(again) == [f"give back {NAME}/1 if {NAME} is empty"]
 
 
@@ -271,7 +271,7 @@ def test_the_pool_may_resume_it_and_by_default_does_not() -> None:
     removal = a_removal(phase="RemovalFailed", attempt=5, asked_at=NOW - HOUR)
     assert told(decided(a_pool(), OURS, MARKED, removal)) == [f"hold {NAME}: RemovalFailed"]
     patient = a_pool(scaleDown={"retryFailedAfter": "2h"})
-    assert decided(patient, OURS, MARKED, removal).wake_at == NOW + HOUR
+    assert decided(patient, OURS, MARKED, removal).requeue_at == NOW + HOUR
     assert told(decided(a_pool(scaleDown={"retryFailedAfter": "1h"}), OURS, MARKED, removal)) == [f"{NAME} -> Pending"]
 
 
@@ -301,7 +301,7 @@ def test_pods_that_are_put_there_again_and_again_keep_no_node_whose_machine_is_g
     out, pod = a_node(at=DUE, taints=[SHUTDOWN]), a_pod(tolerations=[EVERYTHING])
     born = pod.metadata.creation_timestamp
     assert born is not None
-    memory = decided(a_pool(), OURS, out, asked(asked_at=born - MINUTE), now=born).previous
+    memory = decided(a_pool(), OURS, out, asked(asked_at=born - MINUTE), now=born).carry
     said = told(decided(a_pool(), NONE, out, asked(asked_at=born - MINUTE), pod, memory=memory))
     assert said == ["delete Pod app", f"delete Node {NAME}"]
 
@@ -310,7 +310,7 @@ def test_what_a_provider_said_before_it_was_asked_proves_nothing() -> None:
     before = a_cloud(read_at=ASKED - SECOND)
     assert told(a_moment_later(a_pool(), before, MARKED, asked())) == []
     since_then = a_cloud(read_at=ASKED + SECOND)
-    memory = decided(a_pool(), before, MARKED, asked(), now=ASKED).previous
+    memory = decided(a_pool(), before, MARKED, asked(), now=ASKED).carry
     assert told(decided(a_pool(), since_then, MARKED, asked(), memory=memory)) == [f"delete Node {NAME}"]
 
 

@@ -115,7 +115,7 @@ def test_after_a_scale_up_nothing_goes_for_a_while() -> None:
     cloud = a_cloud(a_machine(), a_machine(ANOTHER), a_machine("default-3"))
     busy = a_pod("busy", node="default-3")
     decision = decided(a_pool(), *seen(cloud), newcomer, busy, a_silent_node())
-    assert (told(decision), decision.wake_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + MINUTE)
+    assert (told(decision), decision.requeue_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + MINUTE)
     hasty = a_pool(scaleDown={"delayAfterScaleUp": "0s"})
     assert told(decided(hasty, *seen(cloud), newcomer, busy, a_silent_node())) == REMOVED
 

@@ -11,9 +11,8 @@ from growth.api.out_of_service import SHUTDOWN
 from growth.api.phases import RequestPhase
 from growth.api.settings.model import Settings
 from growth.api.taints import closed
-from growth.decide.contract import DeciderState
+from growth.decide.scale_up.carry import ScaleUpCarry
 from growth.decide.scale_up.context import ScaleUpContext
-from growth.decide.scale_up.plan import NO_PLAN
 from tests.decide.marketplace import (
     HOUR,
     NOW,
@@ -26,6 +25,7 @@ from tests.decide.marketplace import (
     a_request,
     a_snapshot,
 )
+from tests.decide.passes import Given
 
 LATE = a_request(phase="Provisioning", since=NOW - 2 * HOUR)
 SILENT = a_node(ready=False, taints=[closed("default-1")], born=NOW - 2 * HOUR)
@@ -35,7 +35,7 @@ WORKS = a_node("other", pool="")
 
 def has_places(request: NodeRequest, *things: Thing) -> bool:
     snapshot = a_snapshot(a_pool(), LISTED, WORKS, request, *things)
-    return ScaleUpContext(snapshot, DeciderState(), Settings(), NO_PLAN).has_places(request)
+    return ScaleUpContext(Given().inputs(snapshot, Settings(), ScaleUpCarry())).has_places(request)
 
 
 def test_on_a_machine_that_is_coming_there_are_places() -> None:
@@ -79,5 +79,5 @@ def test_pods_wait_for_the_memory_of_a_node_as_long_as_they_would_for_a_way_in(
     request = a_request(phase="Ready", since=NOW - timedelta(seconds=seconds))
     node = a_node(labels=labels, taints=[closed("default-1")])
     snapshot = a_snapshot(a_pool(), LISTED, WORKS, request, node)
-    outlook = ScaleUpContext(snapshot, DeciderState(companions=frozenset(companions)), Settings(), NO_PLAN)
+    outlook = ScaleUpContext(Given(enabled=frozenset(companions)).inputs(snapshot, Settings(), ScaleUpCarry()))
     assert outlook.has_places(request) is expected

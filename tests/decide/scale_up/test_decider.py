@@ -25,10 +25,10 @@ def creations(town: Town) -> list[str]:
 
 def test_a_plan_is_made_when_no_pod_has_come_for_a_moment() -> None:
     town = Town(a_pod("first"))
-    assert town.look().wake_at == NOW + QUIET
+    assert town.look().requeue_at == NOW + QUIET
     town.now += 60 * MS
     town.add(a_pod("second"))
-    assert town.look().wake_at == NOW + 60 * MS + QUIET
+    assert town.look().requeue_at == NOW + 60 * MS + QUIET
     town.run()
     assert [plan.at for plan in town.plans] == [NOW + 160 * MS]
     assert town.launched == [("kwok-small-fsn1", ("first", "second"))]
@@ -38,7 +38,7 @@ def test_a_plan_is_made_after_a_second_even_if_pods_keep_coming() -> None:
     town = Town()
     for number in range(30):
         town.add(a_pod(f"web-{number}", "100m"))
-        if town.look().computation is not None:
+        if town.look().compute is not None:
             break
         town.now += 50 * MS
     assert town.now == NOW + AT_MOST
@@ -67,7 +67,7 @@ def test_pods_that_machines_cannot_help_do_not_hold_up_others() -> None:
     town = Town(a_pod("web"))
     town.look()
     town.now += QUIET
-    assert town.look().computation is not None
+    assert town.look().compute is not None
     town.think()
     town.look()
     for number in range(5):
@@ -84,7 +84,7 @@ def test_where_nobody_waits_nothing_is_thought_or_asked_for() -> None:
     """6.2: NoDemands."""
     town = Town()
     decision = town.look()
-    assert (decision.said, decision.wake_at, decision.computation) == ((), None, None)
+    assert (decision.said, decision.requeue_at, decision.compute) == ((), None, None)
 
 
 # One plan at a time
@@ -107,10 +107,10 @@ def test_pods_that_come_while_a_plan_is_thought_of_are_in_the_next_one() -> None
     town = Town(*a_crowd(2))
     town.look()
     town.now += QUIET
-    assert town.look().computation is not None
+    assert town.look().compute is not None
     town.add(a_pod("late"))
     town.now += 300 * MS
-    assert town.look().computation is None
+    assert town.look().compute is None
     town.think()
     town.run()
     assert town.launched == [("kwok-small-fsn1", ("late",)), ("kwok-small-fsn1", ("web-0", "web-1"))]
@@ -210,9 +210,9 @@ def test_a_thought_that_failed_is_tried_again_after_ten_seconds() -> None:
     town = Town(a_pod("web"))
     town.look()
     town.now += QUIET
-    assert town.look().computation is not None
+    assert town.look().compute is not None
     town.lose_thought()
-    assert town.look().wake_at == NOW + QUIET + 10 * SECOND
+    assert town.look().requeue_at == NOW + QUIET + 10 * SECOND
     town.add(a_pod("another"))
     town.run(9 * SECOND)
     assert town.plans == []
@@ -303,7 +303,7 @@ def test_nothing_is_said_differently_in_equal_passes() -> None:
     town.run(3 * SECOND)
     first, second = town.look(), town.look()
     assert first.said == second.said
-    assert first.wake_at == second.wake_at
+    assert first.requeue_at == second.requeue_at
 
 
 def test_an_event_is_told_once_as_long_as_it_holds() -> None:

@@ -1,6 +1,7 @@
 """Too many nodes are unready, or requests are being given up: nothing is planned or asked for (S1, steps 2 and 4)."""
 
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 
@@ -30,7 +31,7 @@ def break_down(town: Town, count: int) -> None:
         town.add(a_node(name, ready=number >= count, has=FULL))
 
 
-def holds(decision: Decision) -> list[tuple[str, str]]:
+def holds(decision: Decision[Any]) -> list[tuple[str, str]]:
     return [(one.subject.name, one.reason) for one in decision.said if isinstance(one, Hold)]
 
 
@@ -86,7 +87,7 @@ def test_a_plan_that_was_being_thought_of_is_forgotten() -> None:
     town = a_town(a_pod("web"), unready=0)
     town.look()
     town.now += SECOND
-    assert town.look().computation is not None
+    assert town.look().compute is not None
     break_down(town, 4)
     town.think()
     assert holds(town.look()) == [("default", "ClusterUnhealthy"), ("web", "ClusterUnhealthy")]

@@ -202,7 +202,7 @@ def test_who_found_no_place_is_tried_again_on_schedule_then_not_at_all() -> None
     waits = [round(later - sooner) for sooner, later in pairwise(at)]
     assert waits == [10, 10, 30, 60, 120, 240, 480, 600]
     assert town.told == [("huge", "NoPlacement"), ("huge", "BackOff")]
-    assert town.look().wake_at is None
+    assert town.look().requeue_at is None
 
 
 def test_who_is_in_back_off_is_not_part_of_plans_for_others() -> None:

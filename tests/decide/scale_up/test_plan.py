@@ -9,12 +9,12 @@ import pytest
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
+from growth.decide.capacity.pool_inventory import Shortage
 from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.capacity.retry_fingerprint import RetryFingerprint
 from growth.decide.capacity.upcoming_nodes import UpcomingNode
 from growth.decide.fit.simulated_cluster import SimulatedCluster
 from growth.decide.scale_up.plan import ScaleUpPlan, ScaleUpProblem, UpcomingPlacements, answer
-from growth.decide.solver.minimum_nodes import Shortage
 from tests.decide.marketplace import a_node, a_pool
 from tests.decide.scale_up.town import LARGE, NOW, SMALL, Town, a_crowd, a_pod
 

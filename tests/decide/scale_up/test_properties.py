@@ -185,7 +185,7 @@ class Growing(RuleBasedStateMachine):
         plans = len(town.plans)
         town.run(timedelta(hours=1))
         assert len(town.plans) == plans
-        assert town.look().wake_at is None
+        assert town.look().requeue_at is None
         assert all(town.record(pod) is not None for pod in town.world.waiting.values())
         assert not any(pod.node_name for pod in town.world.marked.values()), "who is bound is not marked any more"
 

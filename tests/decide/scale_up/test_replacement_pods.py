@@ -74,7 +74,7 @@ def test_a_plan_waits_a_moment_for_others_that_are_made_anew_at_once() -> None:
     town.bind(early, "own")
     town.run(timedelta(minutes=30))
     town.dying = {DEAD}
-    assert town.look().wake_at == town.now + QUIET
+    assert town.look().requeue_at == town.now + QUIET
     town.add(a_pod("web", "500m"))
     town.run()
     assert [offering for offering, _ in town.launched] == ["kwok-small-fsn1"]
@@ -202,7 +202,7 @@ def test_so_it_does_if_it_comes_while_the_plan_is_thought_of() -> None:
     town = a_town(old)
     town.look()
     town.now += QUIET
-    assert town.look().computation is not None
+    assert town.look().compute is not None
     is_gone(town, old, its_successor())
     town.look()
     town.think()

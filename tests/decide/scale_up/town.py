@@ -35,16 +35,22 @@ from growth.api.phases import RequestPhase
 from growth.api.pod import Pod
 from growth.api.provider_state import ProviderState
 from growth.api.settings.model import Settings
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.capacity.demand_history import RecentDemand
+from growth.decide.contract import Decision
 from growth.decide.facts.cluster_state import ClusterState
-from growth.decide.facts.gangs import Gang, note_gangs
-from growth.decide.facts.pending_pods import note_announced, note_displaced
+from growth.decide.facts.gangs import Gang, PendingGangs
+from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.facts.upcoming_job_pods import UpcomingJobPods
 from growth.decide.registry.step import step
-from growth.decide.scale_up.decider import ScaleUpCarry, decide
+from growth.decide.scale_up.carry import ScaleUpCarry
+from growth.decide.scale_up.decider import CAPABILITY
 from growth.decide.scale_up.plan import ScaleUpPlan
 from growth.observe.cache import ClusterCache
 from tests.decide import stages
 from tests.decide.marketplace import NOW, a_cloud, a_pool, an_offering
+from tests.decide.passes import Given, deciding, remembered
+
+decide = deciding(CAPABILITY)
 
 REFUSED: Final = {
     "phase": "Pending",
@@ -83,11 +89,12 @@ class Town:
         self.steady_since: datetime | None = None
         self.memory: object = None
         self.answer: object = None
+        self.demand: RecentDemand | None = None
         self.thought: Callable[[], object] | None = None
         self.outcomes: dict[OutcomeKey, Outcome] = {}
         self.cluster: ClusterState | None = None
         """What the registry knows, stepped as the loop steps it."""
-        self.passes: list[tuple[datetime, Decision]] = []
+        self.passes: list[tuple[datetime, Decision[Any]]] = []
         self.plans: list[ScaleUpPlan] = []
         self.events: list[RecordEvent] = []
         self.taken_back: set[str] = set()
@@ -163,26 +170,36 @@ class Town:
 
     def restart(self) -> None:
         """The process ends, and another one begins with what is written in the cluster."""
-        self.memory = self.answer = self.thought = self.cluster = None
+        self.memory = self.answer = self.thought = self.cluster = self.demand = None
         self.outcomes.clear()
 
     # What the decider does
 
-    def look(self) -> Decision:
+    def look(self) -> Decision[Any]:
         """One pass, and what it says is done. A thought that it begins stays one until ``think``."""
         snapshot = self.world.snapshot(self.now)
-        note_displaced(snapshot, [pod for name in self.dying for pod in self.world.pods_by_node.get(name, {}).values()])
-        note_announced(snapshot, self.announced)
-        note_gangs(snapshot, self.gangs)
+        dying = [pod for name in self.dying for pod in self.world.pods_by_node.get(name, {}).values()]
+        facts = (
+            ReplacementPods.of(dying),
+            UpcomingJobPods({pod.metadata.uid: pod for pod in self.announced}),
+            PendingGangs(tuple(self.gangs)),
+        )
+        self.demand = remembered(self.demand, snapshot, self.settings)
         self.cluster = step(self.cluster, snapshot, self.settings, self.steady_since)
-        state = DeciderState(
-            self.outcomes, self.answer, self.thought is not None, self.memory, self.steady_since, self.cluster
+        state = Given(
+            self.outcomes,
+            self.answer,
+            self.thought is not None,
+            self.memory,
+            self.steady_since,
+            self.cluster,
+            facts=(*facts, self.demand),
         )
         decision = decide(snapshot, state, self.settings)
-        self.memory = decision.previous
-        if decision.computation is not None:
+        self.memory = decision.carry
+        if decision.compute is not None:
             assert self.thought is None, "a thought is begun while another one is under way"
-            self.thought, self.answer = decision.computation, None
+            self.thought, self.answer = decision.compute, None
         self.passes.append((self.now, decision))
         self._carry_out([said for said in decision.said if not isinstance(said, Hold)])
         return decision
@@ -216,9 +233,9 @@ class Town:
                 self.now = wake_at
         raise AssertionError(f"the decider ran in circles from {end - lasting} on: {self.passes[-3:]}")
 
-    def _wake_at(self, decision: Decision) -> datetime | None:
+    def _wake_at(self, decision: Decision[Any]) -> datetime | None:
         """The registry asks to be woken, too."""
-        instants = (decision.wake_at, self.cluster.next_change if self.cluster is not None else None)
+        instants = (decision.requeue_at, self.cluster.next_change if self.cluster is not None else None)
         return min((one for one in instants if one is not None), default=None)
 
     # What can be seen

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from growth.api.offering import Offering
+from growth.decide.capacity.pool_inventory import Shortage
 from growth.decide.capacity.pool_usage import PoolUsage
-from growth.decide.solver.minimum_nodes import Shortage, closed_by, less_launched, warmed
+from growth.decide.solver.minimum_nodes import closed_by, less_launched, warmed
 from growth.decide.solver.node_options import NodeOptions, node_options_of
 from tests.decide.marketplace import a_pool, an_offering
 from tests.decide.stages import a_stage

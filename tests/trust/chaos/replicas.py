@@ -26,9 +26,9 @@ from growth.api.settings.model import (
 from growth.cloud.kwok.catalog import Catalog, read_catalogue
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.plugins import ProviderEnvironment
+from growth.decide.pipeline import CAPABILITIES
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, KubeError
-from growth.run.capability import CAPABILITIES
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import Runtime
 from growth_lab.scenarios.environment import Process

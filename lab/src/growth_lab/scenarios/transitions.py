@@ -17,7 +17,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.api.storage import PersistentVolumeClaim, VolumeAttachment
 from growth.api.workloads import Job
-from growth.decide.pool_status.decider import EXPANDING
+from growth.decide.pool_status.conditions import EXPANDING
 
 REMEMBERED: Final = "remembered"
 """A node was given back what it was, or had nothing coming."""

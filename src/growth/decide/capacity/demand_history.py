@@ -19,9 +19,12 @@ from typing import Final
 
 import msgspec
 
+from growth.api.growth_kinds import NODE_POOLS
 from growth.api.meta import ObjectMeta
 from growth.api.pod import Pod, PodSpec, PodStatus
 from growth.api.pod_classification import ends_by_itself, is_work
+from growth.api.settings.model import Settings
+from growth.decide.contract import ClockTrust, Derivation, Fact, Facts
 from growth.observe.pod_requests import requests_of
 from growth.observe.snapshot import Snapshot
 
@@ -188,6 +191,26 @@ def noted(known: DemandHistory | None, snapshot: Snapshot, window: timedelta) ->
         there = _of(there, samples)
         slots = tuple((number, _of(counts, samples)) for number, counts in slots)
     return DemandHistory(window, known.since, now, slots, there, samples)
+
+
+class RecentDemand(Fact, frozen=True):
+    """The demand history, where a pool is optimized."""
+
+    history: DemandHistory | None = None
+
+
+def derive(
+    snapshot: Snapshot, settings: Settings, _facts: Facts, _clock: ClockTrust, previous: RecentDemand | None
+) -> RecentDemand:
+    """Go on with the history; where no pool is optimized nothing is remembered."""
+    if all(pool.spec.disruption.mode == "off" for pool in snapshot.table(NODE_POOLS).values()):
+        return RecentDemand()
+    known = previous.history if previous is not None else None
+    history = noted(known, snapshot, settings.consolidate.window)
+    return previous if previous is not None and history is known else RecentDemand(history)
+
+
+RECENT_DEMAND: Final = Derivation(name="recent-demand", provides=RecentDemand, derive=derive)
 
 
 def _goes_on(known: DemandHistory, now: datetime, window: timedelta) -> bool:

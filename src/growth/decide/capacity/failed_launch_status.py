@@ -25,7 +25,8 @@ from growth.api.timestamp import format_time
 from growth.decide.capacity.launch_failures import LaunchRecord, first_failure, noted_in, unnoted_of, wait_after
 from growth.decide.capacity.offering_catalog import as_billed
 from growth.decide.capacity.offering_history import PoolObservation, launched_as
-from growth.decide.capacity.provider_failures import CLOCKS_DIFFER, FailedRequest, failure_of
+from growth.decide.capacity.provider_failures import FailedRequest, failure_of
+from growth.decide.elapsed import CLOCKS_DIFFER
 
 # As many as a pool's status may hold.
 _MOST_ENTRIES: Final = 256

@@ -5,6 +5,7 @@ Nodes that are not given back yet what they were: none of them is to be used bef
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -17,8 +18,11 @@ from growth.api.quantity import nano_value
 from growth.api.settings.model import Settings
 from growth.api.taints import STARTING
 from growth.api.tolerations import BLOCKING_EFFECTS
-from growth.decide.contract import DeciderState
+from growth.decide.contract import CapabilityName, Replica
 from growth.decide.fit.template_node import is_starting_taint
+
+# The capability that gives nodes back what they were.
+_MEMORY: Final = CapabilityName("memory")
 
 
 class StartupStep(StrEnum):
@@ -76,9 +80,9 @@ def shortfall(node: Node, promised: Mapping[str, str]) -> dict[str, str]:
     return {name: amount for name, amount in less.items() if nano_value(amount) > 0}
 
 
-def awaits_memory(node: Node, state: DeciderState, settings: Settings) -> bool:
+def awaits_memory(node: Node, replica: Replica, settings: Settings) -> bool:
     """Whether this node may yet turn out to be one that was here before; memory writes its marker either way.
 
     Not where memory is off, or not at work in this process: then nobody would write it.
     """
-    return settings.memory.mode != "off" and "memory" in state.companions and not is_marked(node)
+    return settings.memory.mode != "off" and _MEMORY in replica.enabled and not is_marked(node)

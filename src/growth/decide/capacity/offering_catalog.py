@@ -10,6 +10,7 @@ What an offering costs in one pool: what the pool does without is not billed.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 import msgspec
 
@@ -18,7 +19,7 @@ from growth.api.node_pool import NodePool
 from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering, in_pool
 from growth.api.provider_state import ProviderState
-from growth.api.settings.model import ProvisionSettings
+from growth.api.settings.model import ProvisionSettings, Settings
 from growth.api.status import condition_of
 from growth.decide.capacity.availability import (
     BADNESS,
@@ -32,6 +33,7 @@ from growth.decide.capacity.launch_failures import LaunchRecord, record_of, unno
 from growth.decide.capacity.measured_resources import corrected, measured_by_type
 from growth.decide.capacity.pool_usage import may_launch
 from growth.decide.capacity.provider_failures import MET
+from growth.decide.contract import ClockTrust, Derivation, Fact, Facts
 from growth.observe.snapshot import Snapshot
 
 
@@ -45,10 +47,10 @@ class OfferingInCatalog(msgspec.Struct, frozen=True):
     """Whether the provider says that it has some, or at least does not say that it has none."""
 
 
-class OfferingCatalog(msgspec.Struct, frozen=True):
+class OfferingCatalog(Fact, frozen=True):
     """All offerings of all providers that have answered, by id."""
 
-    offered: dict[str, OfferingInCatalog]
+    offered: Mapping[str, OfferingInCatalog] = {}
     trials: tuple[str, ...] = ()
     """Of what only one machine may be asked for: providers and families, whichever it is; or an
     offering in one pool (``in_pool``)."""
@@ -80,14 +82,15 @@ class OfferingCatalog(msgspec.Struct, frozen=True):
         return known.offering if known else None
 
 
-def catalog_in(snapshot: Snapshot, settings: ProvisionSettings) -> OfferingCatalog:
-    """What may be bought, as this snapshot shows it: every decider asks, so it is worked out once."""
-    known = snapshot.memo.get("shop")
-    if not isinstance(known, OfferingCatalog):
-        pools, requests = snapshot.table(NODE_POOLS), snapshot.table(NODE_REQUESTS)
-        known = shop_of(snapshot.clouds, pools.values(), requests.values(), snapshot.now, settings)
-        snapshot.memo["shop"] = known
-    return known
+def derive(
+    snapshot: Snapshot, settings: Settings, _facts: Facts, _clock: ClockTrust, _previous: OfferingCatalog | None
+) -> OfferingCatalog:
+    """Work out what may be launched now."""
+    pools, requests = snapshot.table(NODE_POOLS), snapshot.table(NODE_REQUESTS)
+    return shop_of(snapshot.clouds, pools.values(), requests.values(), snapshot.now, settings.provision)
+
+
+OFFERING_CATALOG: Final = Derivation(name="offering-catalog", provides=OfferingCatalog, derive=derive)
 
 
 def shop_of(

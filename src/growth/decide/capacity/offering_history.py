@@ -32,7 +32,8 @@ from growth.api.settings.model import ProvisionSettings
 from growth.decide.capacity.availability import BURST, TOO_MANY_SURPRISES, accounts_for
 from growth.decide.capacity.node_startup import shortfall
 from growth.decide.capacity.offering_catalog import OfferingCatalog, accepted_at_of
-from growth.decide.capacity.provider_failures import CLOCKS_DIFFER, LAUNCHED, OF_ONE_POOL, FailedRequest, failure_of
+from growth.decide.capacity.provider_failures import LAUNCHED, OF_ONE_POOL, FailedRequest, failure_of
+from growth.decide.elapsed import CLOCKS_DIFFER
 from growth.decide.fit.template_node import allocatable_from
 
 

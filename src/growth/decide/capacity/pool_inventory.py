@@ -18,9 +18,7 @@ from growth.api.quantity import milli_value, value
 from growth.decide.capacity.offering_catalog import OfferingCatalog, as_billed, offering_for
 from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.capacity.upcoming_nodes import is_live
-from growth.decide.contract import DeciderState
-from growth.decide.solver.minimum_nodes import Shortage
-from growth.decide.writes.removal_requests import terminating_in
+from growth.decide.contract import Outcomes
 from growth.observe.snapshot import Snapshot
 
 
@@ -48,6 +46,19 @@ class PoolMachine(msgspec.Struct, frozen=True):
         return PoolUsage(self.pool, self.server_type, 1, cpu, memory, price)
 
 
+class Shortage(msgspec.Struct, frozen=True):
+    """So many machines of a type are missing in a pool."""
+
+    pool: str
+    server_type: str
+    missing: int
+
+    @property
+    def name(self) -> str:
+        """What it goes by where pods go by their uids."""
+        return f"{self.pool}/{self.server_type}/{self.missing}"
+
+
 class NodeOwnership:
     """Which nodes that bear a pool's label are machines of ours. Where a provider cannot say, they count as ours."""
 
@@ -72,11 +83,11 @@ class NodeOwnership:
         return not provider_id and name in self._names
 
 
-def just_launched(snapshot: Snapshot, state: DeciderState) -> list[Machine]:
+def just_launched(snapshot: Snapshot, outcomes: Outcomes) -> list[Machine]:
     """Machines that we bought and their providers had no time to list: somebody may have deleted their requests."""
     found: list[Machine] = []
-    for (kind, _), outcome in state.outcomes.items():
-        if kind != CreateMachine.__name__ or outcome.machine is None or not isinstance(outcome.action, CreateMachine):
+    for outcome in outcomes.of(CreateMachine):
+        if outcome.machine is None or not isinstance(outcome.action, CreateMachine):
             continue
         cloud, now = snapshot.clouds.get(outcome.action.provider), snapshot.now
         # A list from the future was read before the clock was set back; of a purchase from there nobody knows how old
@@ -90,7 +101,7 @@ def just_launched(snapshot: Snapshot, state: DeciderState) -> list[Machine]:
 def holdings(snapshot: Snapshot, catalog: OfferingCatalog, launched: Iterable[Machine] = ()) -> list[PoolMachine]:
     """All machines of all pools; ``bought`` are those that only we know of."""
     requests, ownership = snapshot.table(NODE_REQUESTS), NodeOwnership(snapshot)
-    terminating = terminating_in(snapshot) | {
+    terminating = snapshot.terminating_nodes | {
         one.metadata.name for one in requests.values() if one.status.phase == "Deprovisioning"
     }
     pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}

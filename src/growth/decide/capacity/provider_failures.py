@@ -1,7 +1,7 @@
 """What a provider's errors mean for a request: the one table, which docs/growing.md shows and tests follow."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -12,6 +12,7 @@ from growth.api.offering import family_of
 from growth.api.phases import RequestPhase
 from growth.api.settings.model import ProvisionSettings
 from growth.api.status import condition_of
+from growth.decide.elapsed import CLOCKS_DIFFER
 
 MET: Final = "Met"
 """The condition of a request that says whether its machine could be had, and if not, why."""
@@ -22,9 +23,6 @@ MACHINE_GONE: Final = "MachineGone"
 POOL_GONE: Final = "PoolGone"
 POOL_UNCLEAR: Final = "PoolUnclear"
 LIMIT_REACHED: Final = "LimitReached"
-
-# Clocks of two leaders may differ by so much. What was written farther ahead of us was written before a clock was set.
-CLOCKS_DIFFER: Final = timedelta(minutes=1)
 
 
 class BackoffScope(StrEnum):

@@ -14,7 +14,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.contract import DeciderState
+from growth.decide.contract import ClockTrust
 from growth.decide.elapsed import phase_since
 from growth.decide.fit.daemonset_pods import DaemonSets
 from growth.decide.fit.node_resources import has_room
@@ -40,7 +40,7 @@ def is_live(request: NodeRequest) -> bool:
     return request.status.phase in ("Pending", "Provisioning")
 
 
-def has_places(request: NodeRequest, snapshot: Snapshot, state: DeciderState, settings: ProvisionSettings) -> bool:
+def has_places(request: NodeRequest, snapshot: Snapshot, clock: ClockTrust, settings: ProvisionSettings) -> bool:
     """Whether the pods that it was bought for still have their places: until they had the time to get there.
 
     On a probe nothing has a place before it works.
@@ -50,12 +50,12 @@ def has_places(request: NodeRequest, snapshot: Snapshot, state: DeciderState, se
     name = request.metadata.name
     if request.status.phase != "Ready" or name not in snapshot.nodes:
         return False
-    return name in snapshot.closed or snapshot.now < hand_over_ends(request, snapshot.now, state, settings)
+    return name in snapshot.closed or snapshot.now < hand_over_ends(request, clock, settings)
 
 
-def hand_over_ends(request: NodeRequest, now: datetime, state: DeciderState, settings: ProvisionSettings) -> datetime:
+def hand_over_ends(request: NodeRequest, clock: ClockTrust, settings: ProvisionSettings) -> datetime:
     """When the pods that a machine was bought for should be there, now that it is ready."""
-    return state.since(phase_since(request, now), now) + settings.hand_over
+    return clock.age_start(phase_since(request, clock.now)) + settings.hand_over
 
 
 def still_fitting(request: NodeRequest, snapshot: Snapshot, waiting: Mapping[str, Pod]) -> list[str]:

@@ -9,7 +9,6 @@ from growth.api.duration import parse_duration
 from growth.api.node_move import NodeMove
 from growth.api.node_pool import NodePool
 from growth.api.offering import POOL
-from growth.decide.consolidation.active_moves import moving_in
 from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.problem import SavingThreshold
 from growth.decide.policy.budgets import Allowance, allowance
@@ -54,7 +53,7 @@ def allowance_in(context: ConsolidationContext, pool: NodePool, reason: Reason) 
             pool.spec.disruption.budgets,
             reason,
             nodes=context.snapshot.makes.of_pool(pool.metadata.name),
-            terminating=context.terminating | moving_in(context.snapshot).terminating | context.emptied,
+            terminating=context.terminating | context.snapshot.active_moves.terminating | context.emptied,
             now=context.now,
         )
     return context.allowances[about]

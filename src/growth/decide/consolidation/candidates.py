@@ -19,17 +19,12 @@ from growth.api.node import Node
 from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE
 from growth.api.pod_classification import forbids
-from growth.api.settings.model import Settings
 from growth.decide.capacity.disruptability import is_off, is_ours, why_awaited
-from growth.decide.capacity.offering_catalog import catalog_in
 from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_launched
 from growth.decide.capacity.pool_usage import PoolUsage
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.pod_movability import PodBindings
 from growth.decide.consolidation.problem import Candidate
-from growth.decide.contract import DeciderState
-from growth.decide.facts.pending_pods import displaced_in
-from growth.decide.scale_down.context import ScaleDownCarry, ScaleDownContext
-from growth.observe.snapshot import Snapshot
 
 _AT_ONCE: Final = timedelta(0)
 _UNLISTED: Final = "its provider does not list its machine"
@@ -45,17 +40,12 @@ class CandidateSet(msgspec.Struct, frozen=True):
     """All machines of the pools that are no candidates."""
 
 
-def choice_in(
-    snapshot: Snapshot, state: DeciderState, settings: Settings, min_age: Mapping[str, timedelta]
-) -> CandidateSet:
+def choice_in(context: ConsolidationContext, min_age: Mapping[str, timedelta]) -> CandidateSet:
     """Who may go. ``min_age`` is by pool, and younger nodes stay; in a pool that is not named none is too young."""
-    context = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
-    held = {
-        one.name: one
-        for one in holdings(snapshot, catalog_in(snapshot, settings.provision), just_launched(snapshot, state))
-    }
+    snapshot = context.snapshot
+    held = {one.name: one for one in holdings(snapshot, context.catalog, just_launched(snapshot, context.outcomes))}
     bonds, staying = PodBindings(snapshot, is_for_money=True), dict[str, str]()
-    lost = {one.node for one in displaced_in(snapshot).values()}
+    lost = context.replacements.dead_nodes
     standing, movable = list[PoolMachine](), list[PoolMachine]()
     for name, node in sorted(snapshot.nodes.items()):
         holding = held.get(name)
@@ -77,29 +67,25 @@ def choice_in(
 
 
 def why_stays(
-    snapshot: Snapshot, settings: Settings, name: str, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper"
+    context: ConsolidationContext, name: str, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper"
 ) -> str:
     """Why one node stays, as far as that can be told without its provider; empty if nothing is known against moving
     it."""
-    context, node = ScaleDownContext(snapshot, DeciderState(), settings, ScaleDownCarry()), snapshot.nodes[name]
+    node = context.snapshot.nodes[name]
     why = _why_out(context, node, ()) or _why_kept(context, node, min_age, reason)
-    return why or _why_bound(context, PodBindings(snapshot, is_for_money=reason == "Cheaper"), node)
+    return why or _why_bound(context, PodBindings(context.snapshot, is_for_money=reason == "Cheaper"), node)
 
 
 def wished_in(
-    snapshot: Snapshot,
-    state: DeciderState,
-    settings: Settings,
-    min_age: Mapping[str, timedelta],
-    disruptions: Mapping[str, Reason],
+    context: ConsolidationContext, min_age: Mapping[str, timedelta], disruptions: Mapping[str, Reason]
 ) -> CandidateSet:
     """Who of these nodes may go, in their order, whatever that costs; nobody else is asked about. Each has its reason:
     what a person asks for, neither its age nor its pool forbids."""
-    context = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
-    catalog = catalog_in(snapshot, settings.provision)
-    launched = {one.name: one.launched for one in holdings(snapshot, catalog, just_launched(snapshot, state))}
+    snapshot = context.snapshot
+    held = holdings(snapshot, context.catalog, just_launched(snapshot, context.outcomes))
+    launched = {one.name: one.launched for one in held}
     bonds, staying = PodBindings(snapshot), dict[str, str]()
-    lost = {one.node for one in displaced_in(snapshot).values()}
+    lost = context.replacements.dead_nodes
     candidates: list[Candidate] = []
     for name, reason in disruptions.items():
         node = snapshot.nodes[name]
@@ -114,7 +100,7 @@ def wished_in(
     return CandidateSet(tuple(candidates), staying, others)
 
 
-def _why_out(context: ScaleDownContext, node: Node, lost: Collection[str]) -> str:
+def _why_out(context: ConsolidationContext, node: Node, lost: Collection[str]) -> str:
     """Why this is no node of a pool that stands and works; empty if it is one. ``lost`` are about to be tainted."""
     name, snapshot, pool_name = node.metadata.name, context.snapshot, node.metadata.labels.get(POOL)
     if pool_name is None:
@@ -135,15 +121,15 @@ def _why_out(context: ScaleDownContext, node: Node, lost: Collection[str]) -> st
     return "it is being prepared" if name in snapshot.closed else ""
 
 
-def _why_not_there(context: ScaleDownContext, node: Node) -> str:
+def _why_not_there(context: ConsolidationContext, node: Node) -> str:
     """What its provider says against it."""
-    if not is_ours(context, node):
+    if not is_ours(context.use, node):
         return _UNLISTED
-    return "its machine is off" if is_off(context, node) else ""
+    return "its machine is off" if is_off(context.use, node) else ""
 
 
 def _why_kept(
-    context: ScaleDownContext, node: Node, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper"
+    context: ConsolidationContext, node: Node, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper"
 ) -> str:
     """Who wants to keep it as it is; empty if nobody does."""
     is_asked_for = reason == "Requested"
@@ -161,14 +147,14 @@ def _why_kept(
     youngest = min_age.get(pool.metadata.name, _AT_ONCE)
     if not is_asked_for and context.now < context.since(node.metadata.creation_timestamp) + youngest:
         return f"it is younger than {format_duration(youngest)}"
-    return why_awaited(context, node)
+    return why_awaited(context.use, node)
 
 
 def _why_unpriced(holding: PoolMachine) -> str:
     return "" if holding.offering is not None else "nobody says what it costs: its offering is not sold any more"
 
 
-def _why_bound(context: ScaleDownContext, bonds: PodBindings, node: Node) -> str:
+def _why_bound(context: ConsolidationContext, bonds: PodBindings, node: Node) -> str:
     """The first pod on it that must stay, by name; empty if there is none."""
     found = [
         (f"{pod.metadata.namespace}/{pod.metadata.name}", why)
@@ -182,7 +168,9 @@ def _why_bound(context: ScaleDownContext, bonds: PodBindings, node: Node) -> str
     return f"pod {name} on it must stay{others}: {why}"
 
 
-def _kept_ready(context: ScaleDownContext, standing: list[PoolMachine], movable: list[PoolMachine]) -> dict[str, str]:
+def _kept_ready(
+    context: ConsolidationContext, standing: list[PoolMachine], movable: list[PoolMachine]
+) -> dict[str, str]:
     """Those that are needed for ``min`` of their type, with why: those on which most works, and the cheapest."""
     stands = _by_type(standing)
     kept: dict[str, str] = {}

@@ -1,9 +1,10 @@
 """What one pass over the moves looks at, and what it has said so far."""
 
+from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property
 
-from growth.api.actions import Action, Hold, RecordEvent
+from growth.api.actions import RecordEvent
 from growth.api.disruption import Reason
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REQUESTS
 from growth.api.node import Node
@@ -12,28 +13,40 @@ from growth.api.node_pool import NodePool
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.references import reference_to
-from growth.api.settings.model import Settings
-from growth.decide.capacity.offering_catalog import OfferingCatalog, catalog_in
-from growth.decide.contract import DeciderState
+from growth.decide.capacity.disruptability import NodeUse
+from growth.decide.capacity.offering_catalog import OfferingCatalog
+from growth.decide.consolidation.carry import ConsolidationCarry
+from growth.decide.consolidation.forced_moves import ForcedMovePlan
+from growth.decide.consolidation.move_search import MoveAdvice
+from growth.decide.consolidation.problem import ForcedDisruption
+from growth.decide.context import PassContext
+from growth.decide.contract import Inputs
+from growth.decide.facts.cluster_state import ClusterState
+from growth.decide.facts.kept_nodes import RetainedNodes
+from growth.decide.facts.pending_pods import PendingPods
+from growth.decide.facts.replacement_pods import ReplacementPods
 from growth.decide.policy.budgets import Allowance
-from growth.decide.registry.step import cluster_in
-from growth.decide.writes.removal_requests import terminating_in
-from growth.observe.snapshot import Snapshot
 
 
-class ConsolidationContext:
-    """One snapshot; ``said`` and ``deadlines`` are what comes of it."""
+class ConsolidationContext(PassContext[ConsolidationCarry]):
+    """Moves, pools and nodes of one pass."""
 
-    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings) -> None:
-        self.snapshot, self.state, self.settings = snapshot, state, settings
-        self.now: datetime = snapshot.now
+    def __init__(self, inputs: Inputs[ConsolidationCarry, MoveAdvice | ForcedMovePlan]) -> None:
+        super().__init__(inputs)
+        snapshot = inputs.snapshot
+        self.carry = inputs.carry
+        """What the next pass must know, as far as steps have decided."""
+        self.disruptions: list[ForcedDisruption] = []
+        """Nodes that must go, the most urgent first."""
+        self.compute: Callable[[], MoveAdvice | ForcedMovePlan] | None = None
+        self.is_computing, self.result = inputs.is_computing, inputs.result
         self.moves: list[NodeMove] = [move for _, move in sorted(snapshot.table(NODE_MOVES).items())]
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
         self.pools: dict[str, NodePool] = {one.metadata.name: one for one in snapshot.table(NODE_POOLS).values()}
-        self.terminating = terminating_in(snapshot)
-        self.cluster = cluster_in(snapshot, state, settings)
-        self.said: list[Action | Hold] = []
-        self.deadlines: list[datetime] = []
+        self.terminating = snapshot.terminating_nodes
+        self.cluster = self.facts.get(ClusterState)
+        self.pending = self.facts.get(PendingPods)
+        self.replacements = self.facts.get(ReplacementPods)
         self.emptied: set[str] = set()
         """Nodes that begin to be emptied in this pass: budgets count them at once."""
         self.allowances: dict[tuple[str, Reason, int], Allowance] = {}
@@ -42,9 +55,26 @@ class ConsolidationContext:
         """By move, when it was looked whether its pods find room, and who would not."""
 
     @cached_property
+    def optimized_pools(self) -> list[NodePool]:
+        """Pools whose nodes may be moved, or for which savings are reported."""
+        return [pool for _, pool in sorted(self.pools.items()) if pool.spec.disruption.mode != "off"]
+
+    @cached_property
     def catalog(self) -> OfferingCatalog:
-        """What may be bought."""
-        return catalog_in(self.snapshot, self.settings.provision)
+        """What may be launched."""
+        return self.facts.get(OfferingCatalog)
+
+    @cached_property
+    def use(self) -> NodeUse:
+        """Who uses which node."""
+        return NodeUse(
+            self.snapshot,
+            self.clock,
+            self.settings.provision,
+            pending=self.pending.all,
+            retained=self.facts.get(RetainedNodes).names,
+            nominated=(),
+        )
 
     def standing(self, move: NodeMove) -> list[Node]:
         """The nodes of a move that are there and not on their way out yet."""
@@ -55,10 +85,6 @@ class ConsolidationContext:
         """The pods that keep a node, the least important first; those that leave already included."""
         pods = filter(is_work, self.snapshot.pods_by_node.get(node.metadata.name, {}).values())
         return sorted(pods, key=lambda one: (one.spec.priority, one.metadata.namespace, one.metadata.name))
-
-    def since(self, written: datetime | None) -> datetime:
-        """The instant from which a deadline counts that begins with what was written."""
-        return self.state.since(written, self.now)
 
     def is_over(self, when: datetime) -> bool:
         """Whether this instant has come; else we look again then."""

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-import msgspec
-
 from growth.api.annotations import DRAIN, TEMPLATE, mark_of
 from growth.api.disruption import Reason
 from growth.api.duration import format_duration
@@ -24,19 +22,16 @@ from growth.api.provider_state import cloud_of
 from growth.decide.consolidation.allowances import allowance_in, expires_after, min_age_of
 from growth.decide.consolidation.candidates import CandidateSet, wished_in
 from growth.decide.consolidation.context import ConsolidationContext
-from growth.decide.consolidation.problem import Candidate
+from growth.decide.consolidation.problem import Candidate, ForcedDisruption
 from growth.decide.policy.budgets import Allowance
 from growth.observe.nodes_by_template import NodeTemplateKey
 
 _ORDER: Final[tuple[Reason, ...]] = ("Requested", "Expired", "Drifted", "Deprecated")
 
 
-class ForcedDisruption(msgspec.Struct, frozen=True):
-    """A node that must go, and why."""
-
-    node: str
-    reason: Reason
-    why: str
+def find_disruptions(context: ConsolidationContext) -> None:
+    """Find the nodes that must go."""
+    context.disruptions = wishes_in(context)
 
 
 def wishes_in(context: ConsolidationContext) -> list[ForcedDisruption]:
@@ -124,7 +119,7 @@ def round_in(context: ConsolidationContext, disruptions: Sequence[ForcedDisrupti
     }
     reasons: dict[str, Reason] = {disruption.node: disruption.reason for disruption in disruptions}
     ages = {name: min_age_of(pool) for name, pool in context.pools.items()}
-    choice = wished_in(context.snapshot, context.state, context.settings, ages, reasons)
+    choice = wished_in(context, ages, reasons)
     staying, may_go, held_back = dict(choice.staying), list[Candidate](), list[Candidate]()
     budgets = _Budgets(context)
     for one in choice.candidates:

@@ -14,11 +14,11 @@ import msgspec
 
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.pod import Pod
+from growth.decide.capacity.pool_inventory import Shortage
 from growth.decide.capacity.pool_usage import PoolUsage
-from growth.decide.consolidation.move import Move
 from growth.decide.consolidation.move_search import house_ghosts, pods_on
-from growth.decide.consolidation.problem import Candidate, ConsolidationProblem, shun
-from growth.decide.solver.minimum_nodes import Shortage, warmed
+from growth.decide.consolidation.problem import Candidate, ConsolidationProblem, Move, shun
+from growth.decide.solver.minimum_nodes import warmed
 from growth.decide.solver.node_options import NodeOptions
 from growth.decide.solver.placement_solution import PlacementSolution, PlannedNode
 from growth.decide.solver.planner import plan

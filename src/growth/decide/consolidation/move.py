@@ -1,11 +1,8 @@
-"""A move: some nodes go, and what works on them is elsewhere afterwards, for less money.
-
-A move as it is written: made, and brought into its next phase.
-"""
+"""A move as it is written: made, and brought into its next phase."""
 
 import hashlib
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -17,42 +14,8 @@ from growth.api.phases import MovePhase
 from growth.api.references import reference_by_name, reference_to
 from growth.api.status import MAX_WORDS, with_events
 from growth.decide.consolidation.context import ConsolidationContext
-from growth.decide.solver.placement_solution import PlannedNode
+from growth.decide.consolidation.problem import Move
 from growth.decide.writes.node_requests import request_name
-
-Form = Literal["delete", "fold", "replace", "merge", "split", "rebuild"]
-
-
-class Move(msgspec.Struct, frozen=True):
-    """One move, which is carried out whole or not at all."""
-
-    terminating: tuple[str, ...]
-    launching: tuple[PlannedNode, ...]
-    to: tuple[tuple[str, str], ...]
-    """By uid, the node on which each pod finds room: one that stands, or one of those that are bought."""
-    before_per_hour: float
-    after_per_hour: float
-
-    @property
-    def saves_per_hour(self) -> float:
-        """What it is made for."""
-        return self.before_per_hour - self.after_per_hour
-
-    @property
-    def form(self) -> Form:
-        """What people call it."""
-        match len(self.terminating), len(self.launching):
-            case _, 0:
-                return "fold" if self.to else "delete"
-            case 1, 1:
-                return "replace"
-            case _, 1:
-                return "merge"
-            case 1, _:
-                return "split"
-            case _:
-                return "rebuild"
-
 
 MOVE: Final = "growth.dev/move"
 """Annotation of a NodeRequest: the move for which it was made."""

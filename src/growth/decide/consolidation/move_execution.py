@@ -20,7 +20,6 @@ from growth.api.offering import POOL
 from growth.api.pod import Pod
 from growth.api.references import reference_by_name, reference_to
 from growth.api.taints import has_traces, is_tainted
-from growth.decide.consolidation.active_moves import moving_in
 from growth.decide.consolidation.allowances import why_not_let
 from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.move import MOVE, into
@@ -30,18 +29,18 @@ from growth.decide.elapsed import is_ahead
 from growth.decide.fit.demand import demand_of
 from growth.decide.fit.simulated_cluster import SimulatedCluster
 from growth.decide.fit.template_node import TemplateNodes
-from growth.decide.scale_up.launches import owned_by
 from growth.decide.solver.node_options import NodeOptions
 from growth.decide.solver.planner import plan
 from growth.decide.writes.node_patches import marked, unmarked
+from growth.decide.writes.node_requests import owned_by
 from growth.decide.writes.removal_requests import asked_to_go
 
 # Where its pods would go is a whole plan; a move that is held back need not be planned anew with every event.
 _LOOKS_FOR_ROOM_EVERY: Final = timedelta(seconds=5)
 
 
-def carry(context: ConsolidationContext, move: NodeMove) -> None:
-    """The next step of one move."""
+def advance(context: ConsolidationContext, move: NodeMove) -> None:
+    """Take one move one step further."""
     if move.metadata.deletion_timestamp is not None:
         return
     if move.is_over:
@@ -126,7 +125,7 @@ def _why_no_room(context: ConsolidationContext, move: NodeMove) -> str:
     simulated = SimulatedCluster.of(context.snapshot)
     pods = _who_leaves(context, move.spec.nodes)
     # Also those that are not marked yet: their moves have just come so far.
-    emptied = moving_in(context.snapshot).terminating | context.emptied
+    emptied = context.snapshot.active_moves.terminating | context.emptied
     others = _who_leaves(context, emptied - set(move.spec.nodes))
     for name in context.terminating | context.snapshot.to_go.keys() | emptied | set(move.spec.nodes):
         if name in simulated.nodes:

@@ -27,10 +27,10 @@ import msgspec
 from growth.api.pod import Pod, PodStatus
 from growth.api.pod_classification import is_work
 from growth.decide.capacity.pool_usage import PoolUsage
-from growth.decide.consolidation.move import Move
 from growth.decide.consolidation.problem import (
     Candidate,
     ConsolidationProblem,
+    Move,
     SavingThreshold,
     emptying_themselves,
     shun,

@@ -12,6 +12,19 @@ from growth.decide.fit.demand import why_not
 _HOPELESS_AFTER: Final = timedelta(minutes=10)
 
 
+# What was made is seen in the watch at once.
+_SEEN_WITHIN: Final = timedelta(seconds=10)
+
+
+def is_calm(context: ConsolidationContext) -> bool:
+    """Whether nothing is under way that a plan would not know of."""
+    made_at = context.carry.made_at
+    if made_at is not None and is_ahead(made_at + _SEEN_WITHIN, context.now, _SEEN_WITHIN):
+        context.remind(made_at + _SEEN_WITHIN)
+        return False
+    return not why_restless(context)
+
+
 def why_restless(context: ConsolidationContext) -> str:
     """The first of it, as a sentence; empty if all is calm. What time alone ends is looked at again then."""
     if context.cluster.is_halted:

@@ -6,10 +6,11 @@ Nodes to which nobody should be moved, though there is room: on the stage they t
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
+from growth.api.disruption import Reason
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
@@ -111,3 +112,45 @@ def emptying_themselves(simulated: SimulatedCluster, names: Iterable[str]) -> It
     for name in names:
         if all(ends_by_itself(pod) for pod in simulated.node_info(name).pods.values() if is_work(pod)):
             yield name
+
+
+class ForcedDisruption(msgspec.Struct, frozen=True):
+    """A node that must go, and why."""
+
+    node: str
+    reason: Reason
+    why: str
+
+
+Form = Literal["delete", "fold", "replace", "merge", "split", "rebuild"]
+
+
+class Move(msgspec.Struct, frozen=True):
+    """One move, which is carried out whole or not at all."""
+
+    terminating: tuple[str, ...]
+    launching: tuple[PlannedNode, ...]
+    to: tuple[tuple[str, str], ...]
+    """By uid, the node on which each pod finds room: one that stands, or one of those that are bought."""
+    before_per_hour: float
+    after_per_hour: float
+
+    @property
+    def saves_per_hour(self) -> float:
+        """What it is made for."""
+        return self.before_per_hour - self.after_per_hour
+
+    @property
+    def form(self) -> Form:
+        """What people call it."""
+        match len(self.terminating), len(self.launching):
+            case _, 0:
+                return "fold" if self.to else "delete"
+            case 1, 1:
+                return "replace"
+            case _, 1:
+                return "merge"
+            case 1, _:
+                return "split"
+            case _:
+                return "rebuild"

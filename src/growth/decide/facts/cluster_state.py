@@ -11,6 +11,8 @@ from typing import Final
 
 import msgspec
 
+from growth.decide.contract import Fact
+
 
 class NodeState(StrEnum):
     """In which state a node, a machine or a request is (UC1 to UC7 of the seed); docs/registry.md has the indicators.
@@ -148,8 +150,8 @@ class ClusterHealth(msgspec.Struct, frozen=True):
     """When it last turned healthy before our eyes."""
 
 
-class ClusterState(msgspec.Struct, frozen=True):
-    """All units, and what follows from them."""
+class ClusterState(Fact, frozen=True):
+    """All units, and what follows from them. Derived by the registry."""
 
     at: datetime
     units: Mapping[str, tuple[Unit, ...]]

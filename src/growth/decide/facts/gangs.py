@@ -3,19 +3,15 @@
 A job of two pods cannot start with one machine. So no machine is launched for some pods of a gang while a plan leaves
 others of it without a place.
 
-``queue`` decides first and notes the gangs in the snapshot that all deciders of a pass read; where it does not run
-there are none. What a plan finds out about them comes back with the plan, which ``queue`` reads in the pass after.
+The queue provides the gangs. What a plan finds out about them comes back with the plan, which the queue reads in the
+pass after.
 """
 
-from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
 
 import msgspec
 
-from growth.observe.snapshot import Snapshot
-
-_GANGS: Final = "pods that start together"
+from growth.decide.contract import Fact
 
 
 class Gang(msgspec.Struct, frozen=True):
@@ -39,21 +35,13 @@ class UnplacedGang(msgspec.Struct, frozen=True):
     why: str
 
 
-class GangFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plan finds out about gangs."""
+class PendingGangs(Fact, frozen=True):
+    """The gangs of this pass. Provided by the queue."""
+
+    gangs: tuple[Gang, ...] = ()
+
+
+class GangFindings(Fact, frozen=True, kw_only=True):
+    """What a plan finds out about gangs. The plan of scale-up is one."""
 
     unplaced: tuple[UnplacedGang, ...] = ()
-
-
-PLANS: Final = "grow"
-"""The capability whose answers have findings (``State.answers``)."""
-
-
-def note_gangs(snapshot: Snapshot, gangs: Iterable[Gang]) -> None:
-    """Note the gangs of this pass."""
-    snapshot.memo[_GANGS] = tuple(gangs)
-
-
-def gangs_in(snapshot: Snapshot) -> tuple[Gang, ...]:
-    """Return what was noted."""
-    return snapshot.memo.get(_GANGS, ())

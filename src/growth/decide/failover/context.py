@@ -5,9 +5,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final
 
-import msgspec
-
-from growth.api.actions import Action, Hold, RecordEvent, held_and_reported
+from growth.api.actions import Hold, RecordEvent, held_and_reported
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.growth_status import Timeline, TimelineStep
@@ -16,13 +14,12 @@ from growth.api.machine import PowerReading
 from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
-from growth.api.settings.model import Settings
-from growth.decide.contract import DeciderState
-from growth.decide.facts.cluster_state import NodeState, Unit
+from growth.decide.context import PassContext
+from growth.decide.contract import Inputs
+from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
+from growth.decide.failover.carry import FailoverCarry
 from growth.decide.failover.evidence import NodeCase
 from growth.decide.failover.machine_lookup import MachineLookup
-from growth.decide.registry.step import cluster_in
-from growth.observe.snapshot import Snapshot
 
 ACTION: Final = "FailingOver"
 IN_THE_WAY: Final = timedelta(minutes=5)
@@ -33,53 +30,15 @@ IN_THE_WAY: Final = timedelta(minutes=5)
 _LONGEST: Final = 300
 
 
-class PodRecovery(msgspec.Struct, frozen=True):
-    """A pod that was ended here, and should run again elsewhere under the same name."""
+class FailoverContext(PassContext[FailoverCarry]):
+    """Nodes, machines and evidence of one pass."""
 
-    uid: str
-    """Of the one that was ended."""
-    node: str
-    last_sign: datetime
-    ended_at: datetime
-
-
-class FailoverCarry(msgspec.Struct, frozen=True):
-    """What is lost with the process: unfinished evidence begins anew. A proof is written on the node, and is not."""
-
-    cases: Mapping[str, NodeCase] = {}
-    """By uid of the node."""
-    well_since: Mapping[str, datetime] = {}
-    """By uid, since when nodes that are out of service are seen to be well again."""
-    seen_out: Mapping[str, datetime] = {}
-    """By uid, since when nodes that a person took out of service are known to be."""
-    fencing: Mapping[str, datetime] = {}
-    """By uid, since when machines are being powered off whose nodes are not out of service yet."""
-    listed_at: Mapping[str, datetime] = {}
-    """By provider, when it was last asked for all machines at once."""
-    timelines: Mapping[str, Timeline] = {}
-    """By the node's name: what happened to it, for people."""
-    written_at: datetime | None = None
-    """When those were last written down."""
-    noted: Mapping[str, frozenset[str]] = {}
-    """By the node's name, what was so in the last pass: it is noted once, when it begins."""
-    recoveries: Mapping[tuple[str, str], PodRecovery] = {}
-    """By namespace and name of the pod."""
-    recovered: tuple[float, ...] = ()
-    """Seconds from the last sign of life to running elsewhere, of pods that came to run since the last pass."""
-    findings: Mapping[str, int] = {}
-    """How many nodes are how; for the metric."""
-    stuck: int = 0
-    """How many volumes hang on dead nodes for longer than they should."""
-
-
-class FailoverContext:
-    """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
-
-    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, carry: FailoverCarry) -> None:
-        self.snapshot, self.state, self.settings, self.carry = snapshot, state, settings, carry
-        self.terms = settings.failover
-        self.now = snapshot.now
-        self.cluster = cluster_in(snapshot, state, settings)
+    def __init__(self, inputs: Inputs[FailoverCarry, None]) -> None:
+        super().__init__(inputs)
+        snapshot, carry = inputs.snapshot, inputs.carry
+        self.carry = carry
+        self.terms = inputs.settings.failover
+        self.cluster = self.facts.get(ClusterState)
         self.machines = MachineLookup(snapshot.clouds)
         self.cases: dict[str, NodeCase] = {}
         self.listings: dict[str, Mapping[str, PowerReading]] = {}
@@ -87,12 +46,14 @@ class FailoverContext:
         self.well_since: dict[str, datetime] = {}
         self.seen_out: dict[str, datetime] = {}
         self.listed_at: dict[str, datetime] = dict(carry.listed_at)
-        self.said: list[Action | Hold] = []
-        self.deadlines: list[datetime] = []
         self.timelines: dict[str, Timeline] = dict(carry.timelines)
         self.noted: dict[str, set[str]] = {}
         self.recoveries = dict(carry.recoveries)
         self.stuck = 0
+        self.recovered: tuple[float, ...] = ()
+        """Seconds from the last sign of life to running again, of pods that came to run."""
+        self.is_written = False
+        """Whether timelines are written in this pass."""
         self.unreachable: set[str] = set()
         """By uid, all silent nodes, those included that nothing is done about."""
         self.begun: list[Node] = []
@@ -162,9 +123,22 @@ class FailoverContext:
         if node.metadata.uid not in self.fencing:
             self.begun.append(node)
 
-    def remind(self, when: datetime) -> None:
-        """Look again at this instant."""
-        self.deadlines.append(when)
+    def next_carry(self, findings: Mapping[str, int]) -> FailoverCarry:
+        """Return what the next pass must know."""
+        return FailoverCarry(
+            cases=self.cases,
+            well_since=self.well_since,
+            seen_out=self.seen_out,
+            fencing=self.fencing,
+            listed_at=self.listed_at,
+            timelines=self.timelines,
+            written_at=self.now if self.is_written else self.carry.written_at,
+            noted={name: frozenset(noted) for name, noted in self.noted.items()},
+            recoveries=self.recoveries,
+            recovered=self.recovered,
+            findings=findings,
+            stuck=self.stuck,
+        )
 
 
 def reference(node: Node) -> ObjectReference:

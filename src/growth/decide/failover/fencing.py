@@ -47,7 +47,7 @@ def _fence(context: FailoverContext, census: NodeCensus, node: Node, case: NodeC
     elif not context.acts:
         context.alert(node, "Observing", f"{why}: with failover.mode act Growth would power it off now")
     else:
-        outcome = context.state.outcome_of(FenceMachine, reference(node))
+        outcome = context.outcomes.latest(FenceMachine, reference(node))
         if outcome is not None and outcome.result is Result.REFUSED:
             context.alert(node, "NotFenced", f"{why}; its provider does not power it off: {outcome.message}")
         context.note(node, "Fencing", f"{why}: it is powered off")

@@ -50,7 +50,7 @@ def _take_back(context: FailoverContext, node: Node) -> None:
         return
     uid = node.metadata.uid
     known = context.carry.well_since.get(uid, context.now)
-    since = context.well_since[uid] = counts_from(known, context.now, context.state.even_since)
+    since = context.well_since[uid] = counts_from(known, context.now, context.clock.even_since)
     due, delay = since + context.terms.return_after, context.terms.return_after
     if is_ahead(due, context.now, delay):
         context.remind(due)
@@ -90,7 +90,7 @@ def _counted(context: FailoverContext, written: datetime) -> datetime:
     """
     if written <= context.now:
         return written
-    return context.state.even_since or datetime.min.replace(tzinfo=UTC)
+    return context.clock.even_since or datetime.min.replace(tzinfo=UTC)
 
 
 def freed(node: Node, why: str) -> EditObject:

@@ -19,7 +19,8 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.references import reference_to
 from growth.decide.elapsed import is_ahead
-from growth.decide.failover.context import FailoverContext, PodRecovery, reference
+from growth.decide.failover.carry import PodRecovery
+from growth.decide.failover.context import FailoverContext, reference
 from growth.decide.failover.evidence import NodeCase
 from growth.decide.failover.remaining_objects import RemainingObjects, left_on, what_is_left, why_kept
 from growth.decide.failover.safety_limits import NodeCensus, guard_of

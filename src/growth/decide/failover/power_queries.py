@@ -49,7 +49,7 @@ def every(context: FailoverContext, case: NodeCase) -> timedelta:
     usual = context.terms.read_every
     if case.uid in context.pressing:
         return usual
-    since = counts_from(case.suspected_at, context.now, context.state.even_since)
+    since = counts_from(case.suspected_at, context.now, context.clock.even_since)
     if not is_ahead(since + _LATE_AFTER, context.now, _LATE_AFTER):
         return max(usual, _LATE_EVERY)
     if case.finding(context.terms) is Finding.RUNNING:
@@ -109,7 +109,7 @@ def _ask_about(context: FailoverContext, case: NodeCase, place: MachineLocation)
 def _list(context: FailoverContext, provider: str, count: int) -> None:
     rest = context.terms.read_every * context.machines.pages(provider, _PER_PAGE)
     asked_at: datetime | None = context.listed_at.get(provider)
-    outcome = context.state.outcome_of(ReadPowers, provider_reference(provider))
+    outcome = context.outcomes.latest(ReadPowers, provider_reference(provider))
     is_open = asked_at is not None and (outcome is None or getattr(outcome.action, "asked_at", None) != asked_at)
     if asked_at is not None and not is_open and is_ahead(asked_at + rest, context.now, rest):
         context.remind(asked_at + rest)

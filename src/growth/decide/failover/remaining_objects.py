@@ -1,13 +1,10 @@
 """What is left of a node's old life: pods and volumes, and why each of them is still there."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Final
 
 import msgspec
 
-from growth.api.kinds import VOLUME_ATTACHMENTS
 from growth.api.node import Node
 from growth.api.out_of_service import SHUTDOWN, out_of_service_taint
 from growth.api.pod import Pod
@@ -15,8 +12,6 @@ from growth.api.pod_classification import is_static
 from growth.api.storage import VolumeAttachment
 from growth.api.tolerations import Taint, tolerates
 from growth.observe.snapshot import Snapshot
-
-_ATTACHMENTS: Final = "the attachments of each node"
 
 
 class RemainingObjects(msgspec.Struct, frozen=True, dict=True):
@@ -44,18 +39,8 @@ def left_on(snapshot: Snapshot, node: Node) -> RemainingObjects:
         pods=tuple(sorted((pod for pod in here if not _stays(pod, taint)), key=_place)),
         staying=tuple(pod for pod in here if _stays(pod, taint)),
         lingering=tuple(pod for pod in snapshot.lingering.values() if pod.node_name == name),
-        attachments=tuple(_attachments(snapshot).get(name, ())),
+        attachments=tuple(snapshot.attachments_by_node.get(name, ())),
     )
-
-
-def _attachments(snapshot: Snapshot) -> Mapping[str, list[VolumeAttachment]]:
-    """By node; there may be thousands, and many nodes are looked at in one pass."""
-    known = snapshot.memo.get(_ATTACHMENTS)
-    if known is None:
-        known = snapshot.memo[_ATTACHMENTS] = defaultdict[str, list[VolumeAttachment]](list)
-        for one in snapshot.table(VOLUME_ATTACHMENTS).values():
-            known[one.spec.node_name].append(one)
-    return known
 
 
 def why_kept(leftovers: RemainingObjects) -> list[tuple[str, str]]:

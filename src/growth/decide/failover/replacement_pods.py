@@ -1,4 +1,4 @@
-"""Who loses a machine and will be made anew elsewhere: ``grow`` plans for them at once (``decide.facts.pending_pods``).
+"""Pods that lose their machine and are made again elsewhere: scale-up plans for their replacements at once.
 
 It begins in the pass in which the taint is said, and ends when the pods are gone: their successors wait then.
 """
@@ -13,7 +13,7 @@ from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.pending_pods import note_displaced
+from growth.decide.facts.replacement_pods import ReplacementPods
 from growth.decide.failover.context import FailoverContext, reference
 from growth.decide.failover.remaining_objects import left_on
 
@@ -22,17 +22,17 @@ from growth.decide.failover.remaining_objects import left_on
 _GONE_WITHIN: Final = timedelta(minutes=5)
 
 
-def note_who_moves(context: FailoverContext) -> None:
-    """Note them for ``grow``."""
+def provide_replacements(context: FailoverContext) -> None:
+    """Provide the replacements of pods that lose their machines."""
     if context.acts:
         pods = (pod for node in _dead(context) for pod in left_on(context.snapshot, node).pods if _is_made_anew(pod))
-        note_displaced(context.snapshot, pods)
+        context.provided.append(ReplacementPods.of(pods))
 
 
 def _dead(context: FailoverContext) -> Iterator[Node]:
     """Nodes that are proven dead and go out of service now, or went not long ago."""
     for node in context.tainted:
-        outcome = context.state.outcome_of(EditObject, reference(node))
+        outcome = context.outcomes.latest(EditObject, reference(node))
         if outcome is None or outcome.result is not Result.REFUSED:
             yield node
     for name, node in sorted(context.snapshot.out_of_service.items()):

@@ -14,8 +14,7 @@ from growth.api.node import Node
 from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE, PROOF, out_of_service_taint, proof_on
 from growth.api.pod_classification import forbids
-from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
-from growth.decide.elapsed import counts_from
+from growth.decide.elapsed import CLOCKS_DIFFER, counts_from
 from growth.decide.failover.context import IN_THE_WAY, FailoverContext
 from growth.decide.failover.evidence import NodeCase, why_not_believed
 from growth.decide.failover.remaining_objects import left_on
@@ -159,9 +158,9 @@ def _is_under_way(context: FailoverContext, node: Node) -> bool:
 def _is_in_vain(context: FailoverContext, tainted_at: datetime) -> bool:
     """Whether it takes so long that others need not wait for it. What was written by a clock that was set back since
     counts from then; where nobody saw that, nobody knows how long ago it was."""
-    if context.state.steady_since is None and tainted_at > context.now + CLOCKS_DIFFER:
+    if context.clock.steady_since is None and tainted_at > context.now + CLOCKS_DIFFER:
         return True
-    return context.now - counts_from(tainted_at, context.now, context.state.steady_since) > IN_THE_WAY
+    return context.now - counts_from(tainted_at, context.now, context.clock.steady_since) > IN_THE_WAY
 
 
 def _is_unwell(context: FailoverContext, node: Node) -> bool:

@@ -61,7 +61,7 @@ def _silent(context: FailoverContext) -> Iterator[tuple[Node, datetime | None]]:
                 yield node, None
             continue
         # A clock that jumped tells nobody for how long it has been silent.
-        last_sign = counts_from(heartbeat.heard_at, context.now, context.state.even_since)
+        last_sign = counts_from(heartbeat.heard_at, context.now, context.clock.even_since)
         # One whose Lease was only found as it was may be silent for longer than this process looks: others know.
         is_known = not heartbeat.is_renewal and _is_given_up(node)
         if is_known or context.now - last_sign >= heartbeat.silent_after:
@@ -84,7 +84,7 @@ def _known(context: FailoverContext, node: Node, last_sign: datetime | None) -> 
         born = min(meta.creation_timestamp or context.now, context.now)
         sign = context.now if last_sign is None else max(last_sign, born)
         return NodeCase(meta.name, meta.uid, node.spec.provider_id, sign, context.now)
-    sign = context.state.even_since if last_sign is None else last_sign
+    sign = context.clock.even_since if last_sign is None else last_sign
     return before if sign is None else before.observed(sign)
 
 
@@ -93,7 +93,7 @@ def _with_answers(context: FailoverContext, node: Node, case: NodeCase) -> NodeC
     for reading in sorted(_readings(context, node, case), key=lambda one: one.read_at):
         if reading.read_at <= context.now:
             case = case.told(reading)
-    outcome = context.state.outcome_of(ReadPower, reference(node))
+    outcome = context.outcomes.latest(ReadPower, reference(node))
     if outcome is not None and isinstance(outcome.action, ReadPower):
         case = msgspec.structs.replace(case, answered_at=outcome.action.asked_at)
     return case
@@ -106,7 +106,7 @@ def _readings(context: FailoverContext, node: Node, case: NodeCase) -> Iterator[
     if (listed := context.machines.reading(case.provider_id)) is not None:
         yield listed
     for action in (ReadPower, FenceMachine):
-        for reading in _answered(context.state.outcome_of(action, reference(node))):
+        for reading in _answered(context.outcomes.latest(action, reference(node))):
             if reading.machine_id == place.machine_id:
                 yield reading
     if (reading := _in_list(context, place)) is not None:
@@ -116,7 +116,7 @@ def _readings(context: FailoverContext, node: Node, case: NodeCase) -> Iterator[
 def _in_list(context: FailoverContext, place: MachineLocation) -> PowerReading | None:
     """What the last list says that was asked for; of many suspects each asks, so it is taken apart once."""
     if place.provider not in context.listings:
-        outcome = context.state.outcome_of(ReadPowers, provider_reference(place.provider))
+        outcome = context.outcomes.latest(ReadPowers, provider_reference(place.provider))
         context.listings[place.provider] = {reading.machine_id: reading for reading in _answered(outcome)}
     return context.listings[place.provider].get(place.machine_id)
 

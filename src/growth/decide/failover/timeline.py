@@ -13,7 +13,8 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.elapsed import is_ahead
-from growth.decide.failover.context import FailoverContext, PodRecovery
+from growth.decide.failover.carry import PodRecovery
+from growth.decide.failover.context import FailoverContext
 from growth.decide.failover.evidence import Finding
 from growth.observe.snapshot import Snapshot
 
@@ -75,24 +76,24 @@ def remembered_timelines(snapshot: Snapshot, settings: Settings) -> dict[str, Ti
     return {one.node: one for one in timelines_in(_status(snapshot, settings)) if one.entries}
 
 
-def write_timelines(context: FailoverContext) -> bool:
-    """Write down what is new, not more than once in a moment; says whether it did."""
+def write_timelines(context: FailoverContext) -> None:
+    """Write down what is new, not more than once in a moment."""
     there = _status(context.snapshot, context.settings)
     if there is None:
-        return False  # the registry makes it
+        return  # the registry makes it
     wanted = _kept(context)
     changed: dict[str, Any] = {key: text for key, text in wanted.items() if there.data.get(key) != text}
     changed |= {key_of(one.node): None for one in timelines_in(there) if key_of(one.node) not in wanted}
     if not changed:
-        return False
+        return
     written_at = context.carry.written_at
     if written_at is not None and is_ahead(written_at + _EVERY, context.now, _EVERY):
         context.remind(written_at + _EVERY)
-        return False
+        return
     why = f"something happened to {', '.join(sorted(key.partition('.')[2] for key in changed))[:200]}"
     patch = PatchObject(subject=reference_to(CONFIG_MAPS, there.metadata), why=why, body={"data": changed})
     context.said.append(patch)
-    return True
+    context.is_written = True
 
 
 def _kept(context: FailoverContext) -> dict[str, str]:
@@ -115,10 +116,10 @@ def _status(snapshot: Snapshot, settings: Settings) -> ConfigMap | None:
     return snapshot.table(CONFIG_MAPS).get((settings.namespace, GROWTH_STATUS))
 
 
-def follow_recoveries(context: FailoverContext) -> tuple[float, ...]:
-    """Seconds from the last sign of life to running again, of pods that came to run."""
+def follow_recoveries(context: FailoverContext) -> None:
+    """Measure how long pods took from the last sign of life to running again."""
     if not context.recoveries:
-        return ()
+        return
     running = {
         (pod.metadata.namespace, pod.metadata.name): pod.metadata.uid
         for pods in context.snapshot.pods_by_node.values()
@@ -133,7 +134,7 @@ def follow_recoveries(context: FailoverContext) -> tuple[float, ...]:
             del context.recoveries[key]
         elif not is_ahead(recovery.ended_at + _RECOVERS_WITHIN, context.now, _RECOVERS_WITHIN):
             del context.recoveries[key]
-    return tuple(seconds)
+    context.recovered = tuple(seconds)
 
 
 def _note_recovery(context: FailoverContext, recovery: PodRecovery, key: tuple[str, str]) -> None:

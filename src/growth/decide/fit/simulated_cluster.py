@@ -9,12 +9,25 @@ Every change can be taken back: ``mark = stage.mark()`` ... ``stage.back_to(mark
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from growth.api.change import Change, ChangeType, ObjectT
-from growth.api.kinds import CSI_NODES, PERSISTENT_VOLUMES, Kind
+from growth.api.kinds import (
+    CSI_DRIVERS,
+    CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
+    DAEMON_SETS,
+    NAMESPACES,
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    PODS,
+    STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
+    Kind,
+)
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.storage import CsiNode
@@ -29,6 +42,11 @@ from growth.observe.pod_requests import Requests, amounts_from, requests_on_node
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 
+PLACEMENT_KINDS: Final[tuple[Kind[Any], ...]] = (
+    *(PODS, NODES, NAMESPACES, PERSISTENT_VOLUMES, PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES, CSI_NODES, CSI_DRIVERS),
+    *(CSI_STORAGE_CAPACITIES, VOLUME_ATTACHMENTS, DAEMON_SETS),
+)
+"""What one must see to know where a pod can go."""
 PreparedKey = tuple[int, int, str, str, tuple[str, ...], str]
 
 

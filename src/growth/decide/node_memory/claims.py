@@ -20,7 +20,6 @@ from growth.api.node_memory import NodeRecord, is_marked
 from growth.api.out_of_service import out_of_service_taint
 from growth.decide.node_memory.context import PagePass
 from growth.decide.node_memory.transaction_log import LAG
-from growth.decide.writes.removal_requests import terminating_in
 
 
 class RecordClaim(Enum):
@@ -79,5 +78,5 @@ def must_wait(page_pass: PagePass, uid: str) -> bool:
 def is_lost(page_pass: PagePass, node: Node) -> bool:
     """Whether a node that is there does not work any more, or is to go: then another one may take its place."""
     meta = node.metadata
-    is_terminating = meta.deletion_timestamp is not None or meta.name in terminating_in(page_pass.context.snapshot)
+    is_terminating = meta.deletion_timestamp is not None or meta.name in page_pass.context.snapshot.terminating_nodes
     return is_terminating or out_of_service_taint(node) is not None

@@ -12,44 +12,44 @@ from itertools import islice
 from typing import Final
 
 from growth.api.actions import Action, Hold, Result
-from growth.api.node_memory import is_marked, shard_of
-from growth.api.settings.model import Settings
-from growth.decide.contract import DeciderState, Decision
+from growth.api.kinds import CONFIG_MAPS, LEASES, NODES
+from growth.api.node_memory import MEMORIES, SHARD_LEASES, TRANSACTIONS, is_marked, shard_of
+from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, WritePermission, own_namespace
 from growth.decide.node_memory.carry import UNWRITTEN, NodeMemoryCarry, PageResult, ShardPages, in_turn, pile_of
 from growth.decide.node_memory.checkpoints import follow, follow_finalizer, forget
 from growth.decide.node_memory.context import NodeMemoryContext, PagePass
-from growth.decide.node_memory.shard_leases import ShardLeases
+from growth.decide.node_memory.metrics import METRICS, measured
+from growth.decide.node_memory.shard_leases import ShardLeases, release
 from growth.decide.node_memory.transaction_log import record
 from growth.decide.node_memory.transactions import process
 from growth.observe.node_history import NodePage
-from growth.observe.snapshot import Snapshot
 
 # More than can be begun before we look again.
 _AT_ONCE: Final = 256
 _NOTHING: Final = PageResult()
 
 
-def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
-    """What should happen now."""
-    carry = state.carry if isinstance(state.carry, NodeMemoryCarry) else NodeMemoryCarry()
-    return _Pass(snapshot, state, settings, carry).run()
+def decide(inputs: Inputs[NodeMemoryCarry, None], /) -> Decision[NodeMemoryCarry]:
+    """Decide what is recorded of which node, and which nodes get theirs back."""
+    return _Pass(inputs).run()
 
 
 class _Pass:
-    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, carry: NodeMemoryCarry) -> None:
-        self._snapshot, self._settings, self._carry = snapshot, settings, carry
-        self._state = state
-        self._context = NodeMemoryContext(snapshot, settings, state.steady_since)
+    def __init__(self, inputs: Inputs[NodeMemoryCarry, None]) -> None:
+        carry = inputs.carry
+        self._snapshot, self._settings, self._carry = inputs.snapshot, inputs.settings, carry
+        self._inputs = inputs
+        self._context = NodeMemoryContext(inputs.snapshot, inputs.settings, inputs.clock.steady_since)
         self._shards = {shard: dict(looks) for shard, looks in carry.shards.items()}
         self._awaiting = dict(carry.awaiting)
         self._restored: list[float] = []
 
-    def run(self) -> Decision:
+    def run(self) -> Decision[NodeMemoryCarry]:
         """Look at what changed or is due, then say what all looks came to, as far as it is our turn."""
         for name in self._names():
             self._look_at(name)
         piles = {shard: pile_of(looks) for shard, looks in self._shards.items() if looks}
-        shards = ShardLeases(self._snapshot, self._settings, self._state.identity, self._carry.sights, piles)
+        shards = ShardLeases(self._snapshot, self._settings, self._inputs.replica.identity, self._carry.sights, piles)
         said = self._said(shards, piles)
         due = (pile.due for pile in piles.values())
         deadlines = [when for when in (*due, *shards.deadlines) if when is not None]
@@ -62,7 +62,12 @@ class _Pass:
             tuple(self._restored),
             min((pile.oldest for pile in piles.values() if pile.oldest is not None), default=None),
         )
-        return Decision(tuple(said), min(deadlines, default=None), record)
+        return Decision(
+            carry=record,
+            said=tuple(said),
+            requeue_at=min(deadlines, default=None),
+            measurements=tuple(measured(record, self._snapshot.now)),
+        )
 
     def _names(self) -> Iterable[str]:
         """Of whom something may be different now."""
@@ -145,7 +150,7 @@ class _Pass:
         return self._shards[shard_of(name, self._settings.memory.shards)].get(name, _NOTHING)
 
     def _has_failed(self, work: Action) -> bool:
-        outcome = self._state.outcome_of(type(work), work.subject)
+        outcome = self._inputs.outcomes.latest(type(work), work.subject)
         return outcome is not None and outcome.result in (Result.REFUSED, Result.FAILED)
 
     def _records(self, shards: ShardLeases, piles: Mapping[int, ShardPages]) -> list[Action]:
@@ -190,3 +195,20 @@ def look_at(context: NodeMemoryContext, page: NodePage, before: PageResult) -> P
     elif page.record is not None and first is None:
         forget(page_pass, page.record)
     return page_pass.end()
+
+
+CAPABILITY: Final = Capability(
+    name=CapabilityName("memory"),
+    decide=decide,
+    initial_carry=lambda _snapshot, _settings: NodeMemoryCarry(),
+    watches=(NODES, MEMORIES, TRANSACTIONS, SHARD_LEASES),
+    permissions=(
+        WritePermission("patch", NODES),
+        WritePermission("create patch", LEASES, namespace=own_namespace),
+        WritePermission("get create patch delete", CONFIG_MAPS, namespace=lambda settings: settings.memory.namespace),
+        WritePermission("create delete", CONFIG_MAPS, namespace=lambda settings: settings.memory.transaction_namespace),
+    ),
+    metrics=METRICS,
+    scope="every_replica",
+    on_shutdown=release,
+)

@@ -21,8 +21,8 @@ from growth.api.node_memory import SHARD_LABEL, SHARD_LEASES, SHARD_OF, ShardLea
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
 from growth.api.timestamp import format_micro_time
-from growth.decide.contract import DeciderState, Decision
-from growth.decide.node_memory.carry import ObservedShard
+from growth.decide.contract import Decision, Inputs
+from growth.decide.node_memory.carry import NodeMemoryCarry, ObservedShard
 from growth.observe.snapshot import Snapshot
 
 # Who did not hold a shard's Lease last waits a little, each for another time, so that not all of them try at once.
@@ -203,24 +203,23 @@ def _sight(before: ObservedShard | None, lease: ShardLease, now: datetime) -> Ob
     return ObservedShard(record, now)
 
 
-def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
+def release(inputs: Inputs[NodeMemoryCarry, None], /) -> Decision[NodeMemoryCarry]:
     """Release each Lease that this replica holds and that others would still respect."""
-    respected = settings.leader_election.lease_duration
+    snapshot, respected = inputs.snapshot, inputs.settings.leader_election.lease_duration
     held = [
         lease
         for _, lease in sorted(snapshot.table(SHARD_LEASES).items())
-        if lease.spec.holder_identity == state.identity
+        if lease.spec.holder_identity == inputs.replica.identity
         and lease.spec.renew_time is not None
         and snapshot.now - lease.spec.renew_time < respected
     ]
-    return Decision(
-        tuple(
-            PatchObject(
-                subject=reference_to(SHARD_LEASES, lease.metadata),
-                why="this replica stops",
-                body={"spec": {"holderIdentity": None}},
-                resource_version=lease.metadata.resource_version,
-            )
-            for lease in held
+    released = tuple(
+        PatchObject(
+            subject=reference_to(SHARD_LEASES, lease.metadata),
+            why="this replica stops",
+            body={"spec": {"holderIdentity": None}},
+            resource_version=lease.metadata.resource_version,
         )
+        for lease in held
     )
+    return Decision(carry=inputs.carry, said=released)

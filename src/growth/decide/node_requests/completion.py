@@ -18,7 +18,7 @@ def keep(context: NodeRequestsContext, request: NodeRequest) -> None:
 
     It also says for whom the node was bought, so it outlives the time in which these pods have their places.
     """
-    ends_at = context.since(request) + max(context.settings.keep_ready, context.settings.hand_over)
+    ends_at = context.phase_since(request) + max(context.terms.keep_ready, context.terms.hand_over)
     if request.metadata.name not in context.snapshot.nodes:
         _delete(context, request, "its node is gone")
     elif context.now < ends_at:
@@ -32,12 +32,12 @@ def forget(context: NodeRequestsContext, request: NodeRequest) -> None:
     if not _is_noted(context, request):
         return
     pool, failure = context.pools.get(request.pool), context.failure_of(request)
-    ends_at, met = context.since(request), condition_of(request.status.conditions, MET)
+    ends_at, met = context.phase_since(request), condition_of(request.status.conditions, MET)
     if met is not None and met.reason == POOL_UNCLEAR:
-        ends_at += context.settings.unmet_at_most  # no pool shows why: whoever wrote it finds that here
+        ends_at += context.terms.unmet_at_most  # no pool shows why: whoever wrote it finds that here
     if pool is not None and failure is not None:
         until = [one.until for one in pool.status.offerings if one.offering == failure.scope and one.until]
-        ends_at = min(max([ends_at, *until]), ends_at + context.settings.unmet_at_most)
+        ends_at = min(max([ends_at, *until]), ends_at + context.terms.unmet_at_most)
     if context.now >= ends_at:
         _delete(context, request, "its offering may be tried again")
     else:
@@ -82,7 +82,7 @@ def _is_nothing_left(context: NodeRequestsContext, request: NodeRequest) -> bool
     """Whether there is no node, and its provider has said since it was given up that there is no machine."""
     if request.metadata.name in context.snapshot.nodes or context.machine_of(request) is not None:
         return False
-    return context.has_answered(request, context.since(request) + timedelta(microseconds=1))
+    return context.has_answered(request, context.phase_since(request) + timedelta(microseconds=1))
 
 
 def _is_noted(context: NodeRequestsContext, request: NodeRequest) -> bool:

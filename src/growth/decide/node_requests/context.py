@@ -11,45 +11,43 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
 from growth.api.provider_state import cloud_of
 from growth.api.references import reference_to
-from growth.api.settings.model import Settings
 from growth.decide.capacity.node_startup import NodeStartup, awaits_memory
-from growth.decide.capacity.offering_catalog import catalog_in, offering_for
+from growth.decide.capacity.offering_catalog import OfferingCatalog, offering_for
 from growth.decide.capacity.provider_failures import FailedRequest, failure_of
-from growth.decide.contract import DeciderState
+from growth.decide.context import PassContext
+from growth.decide.contract import Inputs
 from growth.decide.elapsed import phase_since
-from growth.decide.facts.cluster_state import NodeState
-from growth.decide.registry.step import cluster_in
-from growth.decide.writes.removal_requests import terminating_in
-from growth.observe.snapshot import Snapshot
+from growth.decide.facts.cluster_state import ClusterState, NodeState
+from growth.decide.node_requests.carry import NodeRequestsCarry
 
 
-class NodeRequestsContext:
-    """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
+class NodeRequestsContext(PassContext[NodeRequestsCarry]):
+    """Requests, nodes and machines of one pass."""
 
-    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings) -> None:
-        self.snapshot, self.state, self.settings = snapshot, state, settings.provision
-        self.removal = settings.removal
-        self.now = snapshot.now
-        self._all_settings = settings
+    def __init__(self, inputs: Inputs[NodeRequestsCarry, None]) -> None:
+        super().__init__(inputs)
+        snapshot = inputs.snapshot
+        self.terms = inputs.settings.provision
+        self.removal = inputs.settings.removal
         self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
-        self.catalog = catalog_in(snapshot, settings.provision)
-        self.cluster = cluster_in(snapshot, state, settings)
-        self.terminating = terminating_in(snapshot)
+        self.catalog = self.facts.get(OfferingCatalog)
+        self.cluster = self.facts.get(ClusterState)
+        self.terminating = snapshot.terminating_nodes
         """Nodes that somebody wants to be rid of, whatever the removal itself is called."""
         self.arrivals: dict[str, NodeStartup | None] = {}
         """How far nodes are, as far as somebody has asked."""
         self.too_many: dict[str, str] = {}
         """Requests that would pass a limit of their pool, with that limit."""
         self.keys_handed = 0
-        self.missing_at: Mapping[str, datetime] = {}
+        self.missing_at: Mapping[str, datetime] = inputs.carry.missing_at
         """By uid of a request, the first list of its provider without its machine, which was listed before."""
+        self.noticed: dict[str, datetime] = {}
+        """By provider id, since when a machine is known to nobody."""
         self.missing_now: dict[str, datetime] = {}
         """The same, as this pass knows it."""
         self.unregistered: list[tuple[datetime, str, str, Action]] = []
         """Machines that never registered: since when, whose name and pool, and what would give them up."""
-        self.said: list[Action | Hold] = []
-        self.deadlines: list[datetime] = []
         self._machines = {machine.name: machine for cloud in snapshot.clouds.values() for machine in cloud.machines}
 
     def hold(self, request: NodeRequest, reason: str, why: str) -> None:
@@ -59,7 +57,7 @@ class NodeRequestsContext:
     def awaits_memory(self, node: Node) -> bool:
         """Whether this node is not given back yet what it was, and closed until then."""
         is_closed = node.metadata.name in self.snapshot.closed
-        return is_closed and awaits_memory(node, self.state, self._all_settings)
+        return is_closed and awaits_memory(node, self.inputs.replica, self.settings)
 
     @property
     def is_halted(self) -> bool:
@@ -71,13 +69,13 @@ class NodeRequestsContext:
         unit = self.cluster.request_unit(request.metadata.name)
         return unit.state if unit is not None else None
 
-    def since(self, request: NodeRequest) -> datetime:
+    def phase_since(self, request: NodeRequest) -> datetime:
         """Since when it is in its phase. That was written by our own clock; when it was made, by the API server's."""
-        return self.state.since(phase_since(request, self.now), self.now)
+        return self.since(phase_since(request, self.now))
 
     def failure_of(self, request: NodeRequest) -> FailedRequest | None:
         """What a request that was given up teaches."""
-        return failure_of(request, self.snapshot.clouds, self.now, self.settings)
+        return failure_of(request, self.snapshot.clouds, self.now, self.terms)
 
     def machine_of(self, request: NodeRequest) -> Machine | None:
         """The request's machine as its provider lists it. One of its name that was bought as something else is not."""

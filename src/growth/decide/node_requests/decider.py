@@ -9,20 +9,25 @@ It never decides what to buy, and it never deletes a machine.
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.kinds import NODES, PODS
 from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
-from growth.api.settings.model import Settings
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.capacity.offering_catalog import OfferingCatalog
+from growth.decide.context import Step, run_steps
+from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, Need, WritePermission
+from growth.decide.facts.cluster_state import ClusterState
+from growth.decide.facts.pending_pods import PendingPods
+from growth.decide.node_requests.carry import NodeRequestsCarry
 from growth.decide.node_requests.completion import forget, hand_over_to_removal, keep
 from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.node_requests.launch import launch
 from growth.decide.node_requests.limit_check import too_many
-from growth.decide.node_requests.orphaned_machines import NodeRequestsCarry, adopt
+from growth.decide.node_requests.orphaned_machines import adopt_machines
 from growth.decide.node_requests.provisioning import await_node, give_up_unregistered
 from growth.decide.node_requests.startup_taint import open_nodes
-from growth.observe.snapshot import Snapshot
 
-_STEPS: Final[Mapping[RequestPhase, Callable[[NodeRequestsContext, NodeRequest], None]]] = {
+_NEXT: Final[Mapping[RequestPhase, Callable[[NodeRequestsContext, NodeRequest], None]]] = {
     "Pending": launch,
     "Provisioning": await_node,
     "Ready": keep,
@@ -31,16 +36,41 @@ _STEPS: Final[Mapping[RequestPhase, Callable[[NodeRequestsContext, NodeRequest],
 }
 
 
-def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
-    """What should happen now: requests by their phases, nodes that are closed, machines that nobody knows."""
-    context = NodeRequestsContext(snapshot, state, settings)
-    carry = state.carry if isinstance(state.carry, NodeRequestsCarry) else NodeRequestsCarry()
-    context.too_many, context.missing_at = too_many(context), carry.missing_at
+def advance_requests(context: NodeRequestsContext) -> None:
+    """Take each NodeRequest one step further, according to its phase."""
+    context.too_many = too_many(context)
     for _, request in sorted(context.requests.items()):
         if request.metadata.deletion_timestamp is None:
-            _STEPS[request.status.phase](context, request)
-    open_nodes(context)
-    carry = adopt(context, carry)
-    give_up_unregistered(context)
-    wake_at = min((when for when in context.deadlines if when > context.now), default=None)
-    return Decision(tuple(context.said), wake_at, carry)
+            _NEXT[request.status.phase](context, request)
+
+
+STEPS: Final[tuple[Step[NodeRequestsContext], ...]] = (
+    advance_requests,
+    open_nodes,
+    adopt_machines,
+    give_up_unregistered,
+)
+
+
+def decide(inputs: Inputs[NodeRequestsCarry, None], /) -> Decision[NodeRequestsCarry]:
+    """Decide what requests, uninitialized nodes and orphaned machines need next."""
+    context = NodeRequestsContext(inputs)
+    run_steps(context, STEPS)
+    return context.decision(NodeRequestsCarry(context.noticed, context.missing_now))
+
+
+CAPABILITY: Final = Capability(
+    name=CapabilityName("provision"),
+    decide=decide,
+    initial_carry=lambda _snapshot, _settings: NodeRequestsCarry(),
+    watches=(PODS, NODES, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS),
+    permissions=(
+        WritePermission("get create", NODE_REQUESTS),
+        WritePermission("get create", NODE_REMOVAL_REQUESTS),
+        WritePermission("delete", NODE_REQUESTS),
+        WritePermission("patch", NODE_REQUESTS, "status"),
+        WritePermission("patch", NODES),
+        WritePermission("patch", PODS),
+    ),
+    needs=(Need(ClusterState), Need(OfferingCatalog), Need(PendingPods, if_failed="default")),
+)

@@ -18,7 +18,7 @@ from growth.decide.writes.node_requests import REQUEST_FAILED, REQUESTED, moved
 def launch(context: NodeRequestsContext, request: NodeRequest) -> None:
     """What a request needs that is Pending."""
     subject = reference_to(NODE_REQUESTS, request.metadata)
-    outcome = context.state.outcome_of(CreateMachine, subject)
+    outcome = context.outcomes.latest(CreateMachine, subject)
     machine = context.machine_of(request) or _bought(outcome)
     pool = context.pools.get(request.pool)
     offering = context.offering_of(request)
@@ -105,7 +105,7 @@ def _miss_in_catalogue(context: NodeRequestsContext, request: NodeRequest) -> No
 def _note_trouble(context: NodeRequestsContext, request: NodeRequest, outcome: Outcome | None) -> None:
     """An error that may pass is noted once, by its name: its words may hold the number of each single question."""
     if request.status.phase_since is not None:
-        context.deadlines.append(context.since(request) + context.settings.machine_within)
+        context.deadlines.append(context.phase_since(request) + context.terms.machine_within)
     if outcome is None or outcome.result not in (Result.REFUSED, Result.FAILED):
         return
     last = request.status.events[-1] if request.status.events else None

@@ -27,7 +27,7 @@ def too_many(context: NodeRequestsContext) -> dict[str, str]:
         return {}
     names = {one.metadata.name for one in waiting}
     had: dict[str, list[PoolUsage]] = {name: [] for name in limited}
-    for one in holdings(context.snapshot, context.catalog, just_launched(context.snapshot, context.state)):
+    for one in holdings(context.snapshot, context.catalog, just_launched(context.snapshot, context.outcomes)):
         if one.pool in had and one.name not in names:
             had[one.pool].append(one.launched)
     found: dict[str, str] = {}

@@ -9,8 +9,6 @@ left its machines to them.
 from collections.abc import Iterator
 from datetime import datetime
 
-import msgspec
-
 from growth.api.actions import Action, CreateObject, Hold, held_and_reported
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.machine import Machine
@@ -18,32 +16,21 @@ from growth.api.node_pool import NodePool
 from growth.api.provider_state import ProviderState
 from growth.api.references import reference_by_name, reference_to
 from growth.decide.node_requests.context import NodeRequestsContext
-from growth.decide.scale_up.launches import owned_by
+from growth.decide.writes.node_requests import owned_by
 from growth.decide.writes.removal_requests import asked_to_go
 
 
-class NodeRequestsCarry(msgspec.Struct, frozen=True):
-    """What provision remembers between two passes; without it, it only concludes later."""
-
-    noticed: dict[str, datetime] = {}
-    """By provider id, since when a machine is known to nobody."""
-    missing_at: dict[str, datetime] = {}
-    """By uid of a request, the first list of its provider without its machine, which was listed before."""
-
-
-def adopt(context: NodeRequestsContext, carry: NodeRequestsCarry) -> NodeRequestsCarry:
+def adopt_machines(context: NodeRequestsContext) -> None:
     """Say what to do about each machine that nobody knows.
 
     What a provider said may be older than what was removed since. So nothing is concluded before it was asked again.
     """
-    noticed: dict[str, datetime] = {}
     for cloud, machine in _unknown(context):
         # If the clock jumped, nobody knows how long ago that was.
-        noticed_at = min(carry.noticed.get(machine.provider_id, context.now), context.now)
-        since = noticed[machine.provider_id] = context.state.since(noticed_at, context.now)
+        noticed_at = min(context.inputs.carry.noticed.get(machine.provider_id, context.now), context.now)
+        since = context.noticed[machine.provider_id] = context.since(noticed_at)
         if cloud.read_at is not None and cloud.read_at > since:
             context.said += _concluded(context, machine, since)
-    return NodeRequestsCarry(noticed, context.missing_now)
 
 
 def _unknown(context: NodeRequestsContext) -> Iterator[tuple[ProviderState, Machine]]:

@@ -54,7 +54,7 @@ def await_node(context: NodeRequestsContext, request: NodeRequest) -> None:
         _await_registration(context, request)
         return
     arrival = arrival_at(context, node, request)
-    ends_at = _registers_by(context, request) + context.settings.ready_within
+    ends_at = _registers_by(context, request) + context.terms.ready_within
     is_late = context.now >= ends_at and not context.is_halted
     if arrival is None and pool is not None and node.is_ready and is_late:
         # Growth was started anew while the provider is silent. The node works, and its pods waited long enough.
@@ -123,7 +123,7 @@ def _missing(request: NodeRequest, names: Iterable[str]) -> list[str]:
 
 
 def _registers_by(context: NodeRequestsContext, request: NodeRequest) -> datetime:
-    return context.since(request) + context.settings.machine_within
+    return context.phase_since(request) + context.terms.machine_within
 
 
 def _await_registration(context: NodeRequestsContext, request: NodeRequest) -> bool:
@@ -169,7 +169,7 @@ def _half_way(context: NodeRequestsContext, request: NodeRequest) -> Outcome | N
 
     Without that word one would wait for it as long as for a machine that is merely late.
     """
-    outcome = context.state.outcome_of(CreateMachine, reference_to(NODE_REQUESTS, request.metadata))
+    outcome = context.outcomes.latest(CreateMachine, reference_to(NODE_REQUESTS, request.metadata))
     if outcome is None or outcome.result not in (Result.REFUSED, Result.FAILED) or context.is_halted:
         return None
     is_later = request.status.phase_since is not None and outcome.at >= request.status.phase_since

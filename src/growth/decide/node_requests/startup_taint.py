@@ -28,7 +28,7 @@ from growth.api.taints import STARTING, key_to, tolerations_of
 from growth.api.timestamp import format_time
 from growth.decide.capacity.node_startup import StartupStep
 from growth.decide.capacity.upcoming_nodes import still_fitting
-from growth.decide.facts.pending_pods import virtual_pods_in
+from growth.decide.facts.pending_pods import PendingPods
 from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.node_requests.provisioning import arrival_at, is_another_machine
 from growth.decide.writes.node_patches import annotation_path
@@ -52,7 +52,7 @@ def planned(context: NodeRequestsContext, request: NodeRequest) -> list[Pod]:
 def call(context: NodeRequestsContext) -> None:
     """Wake those that no new node wakes, at once; the others if they are late."""
     called: dict[str, tuple[Pod, str, bool]] = {}
-    late_after = min(_LATE_AFTER, context.settings.hand_over / 2)
+    late_after = min(_LATE_AFTER, context.terms.hand_over / 2)
     for since, name, request in sorted(_handed_over(context), key=lambda one: one[:2]):
         if name not in context.snapshot.nodes or name in context.terminating:
             continue
@@ -78,7 +78,7 @@ def _handed_over(context: NodeRequestsContext) -> Iterator[tuple[datetime, str, 
     for name, request in context.requests.items():
         if (
             request.status.phase == "Ready"
-            and context.now < (since := context.since(request)) + context.settings.hand_over
+            and context.now < (since := context.phase_since(request)) + context.terms.hand_over
         ):
             yield since, name, request
 
@@ -118,7 +118,7 @@ def open_nodes(context: NodeRequestsContext) -> None:
 def _await_memory(context: NodeRequestsContext, node: Node) -> None:
     """It stays closed however long that takes, and keeps its machine; people are told if it takes long."""
     subject, why = reference_to(NODES, node.metadata), "what it was is not given back to it yet"
-    since = context.state.since(node.metadata.creation_timestamp, context.now)
+    since = context.since(node.metadata.creation_timestamp)
     if context.now < since + _MEMORY_WITHIN:
         context.said.append(Hold(subject=subject, why=why, reason="MemoryNotBack"))
         context.deadlines.append(since + _MEMORY_WITHIN)
@@ -137,14 +137,14 @@ def _has_arrived(context: NodeRequestsContext, node: Node, request: NodeRequest)
 
 
 def _let_in(context: NodeRequestsContext, node: Node, request: NodeRequest) -> None:
-    waiting, virtual_pods = planned(context, request), virtual_pods_in(context.snapshot)
+    waiting, virtual_pods = planned(context, request), context.facts.get(PendingPods).virtual
     # Whoever comes in the place of a stand-in will need a key.
     is_awaited = bool(waiting) or any(uid in virtual_pods for uid in request.planned_for)
     if not request.hands_keys or not is_awaited:
         _open(context, node, "it is what was planned" if waiting or not request.planned_for else "its pods are there")
         return
-    since = context.since(request) if request.status.phase == "Ready" else context.now
-    ends_at = since + context.settings.hand_over
+    since = context.phase_since(request) if request.status.phase == "Ready" else context.now
+    ends_at = since + context.terms.hand_over
     if context.now >= ends_at:
         _open(context, node, f"{len(waiting)} pods that it was bought for did not come in time")
         return

@@ -93,7 +93,7 @@ def lines_in(context: QueueContext) -> dict[str, list[Key]]:
     """Who waits for quota, queue by queue, in the order in which they are tried."""
     for key in context.touched:
         line_up(context, key)
-    return {name: [key for _, key in line] for name, line in context.carry.lines.items()}
+    return {name: [key for _, key in line] for name, line in context.index.lines.items()}
 
 
 class _Round:
@@ -104,7 +104,7 @@ class _Round:
     """
 
     def __init__(self, context: QueueContext, assumed: AssumedAdmission) -> None:
-        self._context, self._index = context, context.carry
+        self._context, self._index = context, context.index
         self._before = assumed
         self._given: dict[Key, NewAdmission] = {}
         self._sent_back: dict[Key, int] = {}
@@ -118,11 +118,11 @@ class _Round:
         self._changes: dict[int, int] = {}
         self._terminating: dict[object, tuple[int, list[Victim]]] = {}
         self._room = ExistingCapacity(context)
-        self._is_blocked = context.terms.blocks_admission and bool(context.carry.awaited)
-        lines = [context.carry.seats[key].line for key in context.touched]
+        self._is_blocked = context.terms.blocks_admission and bool(context.index.awaited)
+        lines = [context.index.seats[key].line for key in context.touched]
         self._stirred = {self._root(line[0]) for line in lines if line is not None}
         self._walks = {
-            name: QueueIterator(line) for name, line in sorted(context.carry.lines.items()) if not self._is_quiet(name)
+            name: QueueIterator(line) for name, line in sorted(context.index.lines.items()) if not self._is_quiet(name)
         }
 
     def run(self) -> AssumedAdmission:

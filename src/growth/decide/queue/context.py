@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import msgspec
 
-from growth.api.actions import Action, Hold
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NAMESPACES
 from growth.api.pod import Pod
@@ -18,10 +18,10 @@ from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.pod import QUEUED_PODS, QueuedPod
 from growth.api.queue.workload import EVICTED, PODS_READY, QUOTA_RESERVED, PodSetAssignment, Workload
-from growth.api.settings.model import Settings
-from growth.decide.capacity.offering_catalog import catalog_in
-from growth.decide.contract import DeciderState
-from growth.decide.facts.gangs import PLANS, GangFindings, UnplacedGang
+from growth.decide.capacity.offering_catalog import OfferingCatalog
+from growth.decide.context import PassContext
+from growth.decide.contract import Inputs
+from growth.decide.facts.gangs import GangFindings, UnplacedGang
 from growth.decide.queue.cluster_queue_status import ClusterQueueCheck
 from growth.decide.queue.flavor_assignment import needs_of
 from growth.decide.queue.flavor_stock import FlavorOfferings, FlavorSupply, backing_in, supply_of
@@ -32,9 +32,9 @@ from growth.decide.queue.provisioning_deadline import LaunchStatus, requests_by_
 from growth.decide.queue.queue_config import QueuePolicy, filling_in, members_of, premises_in, standings_in, terms_of
 from growth.decide.queue.quota_holders import Key, QuotaHolder
 from growth.decide.queue.quota_tree import QuotaNode, Slot
+from growth.decide.queue.status_write_budget import BudgetSpending, StatusWriteBudget
 from growth.decide.queue.workload_patch import WorkloadDraft
 from growth.observe.pod_requests import counted
-from growth.observe.snapshot import Snapshot
 
 
 class WorkloadDrafts(dict[Key, WorkloadDraft]):
@@ -49,30 +49,32 @@ class WorkloadDrafts(dict[Key, WorkloadDraft]):
         return draft
 
 
-class QueueContext:
-    """One snapshot with what all parts of the pass ask of it; ``said`` is what comes of it.
+class QueueContext(PassContext[Any]):
+    """Queues, quota and workloads of one pass.
 
-    With the ``desk`` of the pass before only those are looked at for whom something may have changed; without it all.
+    With the ``index`` of the pass before only those workloads are looked at for which something may have changed;
+    without it all.
     """
 
     def __init__(
-        self,
-        snapshot: Snapshot,
-        state: DeciderState,
-        settings: Settings,
-        index: QueueIndex | None = None,
-        remarks: int = 0,
+        self, inputs: Inputs[Any, None], index: QueueIndex | None = None, remarks: BudgetSpending | None = None
     ) -> None:
-        self.snapshot, self.state, self.settings = snapshot, state, settings
-        self.now: datetime = snapshot.now
+        super().__init__(inputs)
+        snapshot, settings = inputs.snapshot, inputs.settings
         self.terms: QueuePolicy = terms_of(settings.queue)
-        self.config = premises_in(snapshot, settings, index.config if index is not None else None)
+        self.catalog = self.facts.get(OfferingCatalog)
+        self.config = premises_in(snapshot, settings, self.catalog, index.config if index is not None else None)
+        self.next_carry = inputs.carry
+        """What the next pass must know, as far as steps have decided."""
+        self.remarks = remarks or StatusWriteBudget(per_second=0, most=0, left=0).opened(self.now)
+        self.no_place: dict[tuple[int, tuple[str, ...]], str] = {}
+        """By the identity of a spec and the reservations of its pod, why no node takes it, as far as that was asked."""
         if index is None or index.is_in_use or not self.config.are_like(index.config):
             absent = index.absent if index is not None else {}
             index = QueueIndex(self.config, members_of(snapshot))
             index.absent = absent
         index.config, index.is_in_use = self.config, True
-        self.carry: QueueIndex = index
+        self.index: QueueIndex = index
         self.flavors = self.config.flavors
         self.queues: dict[str, ClusterQueue] = {
             one.metadata.name: one for one in snapshot.table(CLUSTER_QUEUES).values()
@@ -80,8 +82,6 @@ class QueueContext:
         self.clients = snapshot.table(LOCAL_QUEUES)
         self.jobs: Mapping[str, QueuedJob] = index.jobs.by_uid
         self.pods: Mapping[str, QueuedPod] = index.pods.by_uid
-        self.said: list[Action | Hold] = []
-        self.deadlines: list[datetime] = []
         self.instants: list[datetime] = []
         """When to look again, whoever is looked at then."""
         self.edited: set[Key] = set()
@@ -92,11 +92,11 @@ class QueueContext:
         self._evicting: list[Key] = []
         self._used: list[tuple[str, Mapping[Slot, int]]] = []
         self._supplies: dict[str, FlavorSupply | None] = {}
-        self._sit(remarks)
+        self._sit(self.remarks.left)
 
     def draft(self, key: Key) -> WorkloadDraft | None:
         """A workload, if it is there."""
-        return self.drafts[key] if key in self.carry.seats else None
+        return self.drafts[key] if key in self.index.seats else None
 
     @property
     def members(self) -> dict[str, QuotaNode]:
@@ -105,21 +105,21 @@ class QueueContext:
         That is what was seen to be held: also by those that are evicted and have not gone yet, or of which we say only
         now that they have. Until that is written, somebody else's admission could come before it.
         """
-        return self.carry.members
+        return self.index.members
 
     @property
     def holders(self) -> dict[str, dict[Key, QuotaHolder]]:
         """Who was seen to hold quota, by queue."""
-        return self.carry.holders
+        return self.index.holders
 
     @property
     def absent(self) -> dict[Key, datetime]:
         """Workloads whose jobs are not seen, and since when (``leaving``)."""
-        return self.carry.absent
+        return self.index.absent
 
     def _sit(self, remarks: int) -> None:
         """Find who is to be looked at, and see what each holds; of so many may be told what was not told yet."""
-        index, there = self.carry, self.snapshot.table(WORKLOADS)
+        index, there = self.index, self.snapshot.table(WORKLOADS)
         others = index.jobs.call(self.snapshot.table(QUEUED_JOBS)) | index.pods.call(self.snapshot.table(QUEUED_PODS))
         changed: set[Key] = set()
         for key in index.observed.news(there, index.seats):
@@ -176,10 +176,10 @@ class QueueContext:
 
     def mark_evicted(self, key: Key) -> None:
         """It is decided that it goes: whoever needs somebody to go takes it first."""
-        holder = self.carry.seats[key].holder
+        holder = self.index.seats[key].holder
         if holder is not None and not holder.is_evicted:
             self._evicting.append(key)
-            self.carry.stir(holder.queue)
+            self.index.stir(holder.queue)
             self.holders[holder.queue][key] = msgspec.structs.replace(holder, is_evicted=True)
 
     def end(self) -> None:
@@ -187,11 +187,11 @@ class QueueContext:
         for queue, usage in self._used:
             self.members[queue].use_all(usage, -1)
         for key in self._evicting:
-            seat = self.carry.seats.get(key)
+            seat = self.index.seats.get(key)
             if seat is not None and seat.holder is not None:
                 self.holders[seat.holder.queue][key] = seat.holder
-                self.carry.stir(seat.holder.queue)
-        self.carry.is_in_use = False
+                self.index.stir(seat.holder.queue)
+        self.index.is_in_use = False
 
     @contextmanager
     def following(self, key: Key) -> Generator[WorkloadDraft]:
@@ -202,9 +202,9 @@ class QueueContext:
         self.deadlines.clear()
         draft = self.drafts[key]
         yield draft
-        self.carry.wake(key, min((when for when in self.deadlines if when > self.now), default=None))
+        self.index.wake(key, min((when for when in self.deadlines if when > self.now), default=None))
         is_awaited = draft.before.is_reserving and not draft.workload.holds(PODS_READY)
-        (self.carry.awaited.add if is_awaited else self.carry.awaited.discard)(key)
+        (self.index.awaited.add if is_awaited else self.index.awaited.discard)(key)
         if draft.workload.holds(EVICTED):
             self.mark_evicted(key)
 
@@ -214,14 +214,14 @@ class QueueContext:
         before = len(self.said)
         yield
         if len(self.said) > before:
-            self.carry.restless_owners.add(uid)
+            self.index.restless_owners.add(uid)
         else:
-            self.carry.restless_owners.discard(uid)
+            self.index.restless_owners.discard(uid)
 
     def workload_of(self, uid: str) -> Workload | None:
         """The workload of whoever has this uid."""
-        key = self.carry.by_owner.get(uid)
-        return self.drafts[key].workload if key is not None and key in self.carry.seats else None
+        key = self.index.by_owner.get(uid)
+        return self.drafts[key].workload if key is not None and key in self.index.seats else None
 
     def local_queue_of(self, workload: Workload) -> LocalQueue | None:
         """The LocalQueue in which it waits, if there is one of that name."""
@@ -263,34 +263,32 @@ class QueueContext:
     @cached_property
     def standings(self) -> Mapping[str, ClusterQueueCheck]:
         """Which ClusterQueues are at work, by name; also those that cannot be read."""
-        if not self.carry.odd:
+        if not self.index.odd:
             return self.config.standings
-        return standings_in(self.snapshot, dict(self.carry.odd.values()))
+        return standings_in(self.snapshot, dict(self.index.odd.values()))
 
     @cached_property
     def provisioning(self) -> LaunchStatus:
         """What is known about machines that come."""
         requests = requests_by_pod(self.snapshot.table(NODE_REQUESTS).values())
         settings, nodes = self.settings.provision, self.snapshot.nodes
-        return LaunchStatus(self.now, lambda at: self.state.since(at, self.now), settings, nodes, requests)
+        return LaunchStatus(self.now, self.since, settings, nodes, requests)
 
     @cached_property
     def unplaced(self) -> Mapping[str, UnplacedGang]:
         """By the uid of their workloads, gangs for which the last plan has no place."""
-        found = self.state.answers.get(PLANS)
-        return {one.gang.workload: one for one in found.unplaced} if isinstance(found, GangFindings) else {}
+        return {one.gang.workload: one for one in self.facts.get(GangFindings).unplaced}
 
     @cached_property
     def backing(self) -> FlavorOfferings:
         """What could be launched for which flavor."""
-        self.carry.backing = backing_in(self.snapshot, self.flavors, self.carry.backing)
-        return self.carry.backing
+        self.index.backing = backing_in(self.snapshot, self.flavors, self.index.backing)
+        return self.index.backing
 
     def supply_of(self, flavor: str) -> FlavorSupply | None:
         """What could be launched for a flavor now; None if nobody can tell."""
         if flavor not in self._supplies:
-            catalog = catalog_in(self.snapshot, self.settings.provision)
-            self._supplies[flavor] = supply_of(flavor, self.backing, self.snapshot, catalog)
+            self._supplies[flavor] = supply_of(flavor, self.backing, self.snapshot, self.catalog)
         return self._supplies[flavor]
 
     def is_welcome(self, workload: Workload, queue: ClusterQueue) -> bool:

@@ -7,106 +7,166 @@ Job ──► Workload waits ──quota──► admitted ──► Job runs �
 The queue where Kueue is, or was: nothing is decided beside a live one, and what a dead one left is cleared away.
 """
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
 import msgspec
 
-from growth.api.actions import Action, Hold, held_and_reported
-from growth.api.queue.kinds import CLUSTER_QUEUES
-from growth.api.settings.model import Settings
-from growth.decide.contract import DeciderState, Decision
+from growth.api.actions import held_and_reported
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.kinds import NAMESPACES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, PRIORITY_CLASSES
+from growth.api.queue.job import QUEUED_JOBS
+from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, QUEUE_KINDS, RESOURCE_FLAVORS, WORKLOADS
+from growth.api.queue.kueue_installation import KUEUES_OWN
+from growth.api.queue.pod import QUEUED_PODS
+from growth.api.queue.pod_defaults import FILLING_KINDS
+from growth.decide.capacity.offering_catalog import OfferingCatalog
+from growth.decide.context import Step, run_steps
+from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, Need, WritePermission
+from growth.decide.facts.gangs import GangFindings, PendingGangs
+from growth.decide.facts.kept_nodes import RetainedNodes
+from growth.decide.facts.upcoming_job_pods import UpcomingJobPods
 from growth.decide.queue.admission import admit
-from growth.decide.queue.assumed_admissions import AssumedAdmission
-from growth.decide.queue.context import Key, QueueContext
-from growth.decide.queue.index import QueueIndex
+from growth.decide.queue.carry import QueueCarry
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.jobs import follow_jobs
 from growth.decide.queue.kueue_coexistence import ALIVE, let_go, live_kueue, told_of_leftovers
+from growth.decide.queue.metrics import METRICS, measured
 from growth.decide.queue.orphaned_workloads import note_absence
 from growth.decide.queue.plain_pods import follow_pods
 from growth.decide.queue.queue_entry import line_up
-from growth.decide.queue.queue_status import QueueReports, report
-from growth.decide.queue.retained_nodes import note_awaited
-from growth.decide.queue.status_write_budget import StatusWriteBudget, rest
+from growth.decide.queue.queue_status import report
 from growth.decide.queue.unreadable_objects import holds_quota_of, told_of_unread, told_of_unreadable
 from growth.decide.queue.upcoming_pods import announce
-from growth.decide.queue.usage_figures import QueueFigures
-from growth.decide.queue.workload_events import WorkloadEvents, tell_news
+from growth.decide.queue.workload_events import tell_news
 from growth.decide.queue.workload_lifecycle import follow
-from growth.observe.snapshot import Snapshot
+from growth.decide.queue.workload_writes import rest
 
 # Informers sync within seconds; other causes need an operator.
 _LOOK_AGAIN: Final = timedelta(seconds=5)
 
 
-class QueueCarry(msgspec.Struct, frozen=True):
-    """What was decided and is not seen yet, what there is to show, and what need not be worked out again."""
-
-    assumed: AssumedAdmission = AssumedAdmission()
-    reported: Mapping[Key, int] = {}
-    """Of which version of a workload something was told just now."""
-    news: WorkloadEvents = WorkloadEvents()
-    queues: QueueReports = QueueReports()
-    remarks: StatusWriteBudget = StatusWriteBudget(per_second=30, most=100, left=100)
-    """For saying why somebody waits."""
-    index: QueueIndex | None = None
-
-    @property
-    def figures(self) -> Mapping[str, QueueFigures]:
-        """How full each ClusterQueue is."""
-        return self.queues.figures
-
-
-def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
-    """What should happen now."""
-    if snapshot.unread:
-        return Decision(tuple(told_of_unread(snapshot)), snapshot.now + _LOOK_AGAIN, _kept(state))
-    neighbour = live_kueue(snapshot, state)
-    if neighbour is not None:
-        said = held_and_reported(neighbour.subject, reason=ALIVE, why=neighbour.why, action="Queueing")
-        return Decision(said, neighbour.until, _kept(state))
-    decision = decide_workloads(snapshot, state, settings)
-    carry = decision.previous if isinstance(decision.previous, QueueCarry) else QueueCarry()
-    given = {one.admission.cluster_queue for one in carry.assumed.given.values()} | holds_quota_of(snapshot)
-    index = carry.index
-    ending = [index.seats[key].workload for key in sorted(index.ending)] if index is not None else []
-    more: list[Action | Hold] = [
-        *let_go(snapshot, ending, given, is_sure=not snapshot.unreadable.get(CLUSTER_QUEUES)),
-        *told_of_leftovers(snapshot, state),
-        *told_of_unreadable(snapshot),
-    ]
-    return msgspec.structs.replace(decision, said=(*decision.said, *more))
-
-
-def decide_workloads(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
-    """Whose turn it is, in a cluster without a live Kueue."""
-    carry = state.carry if isinstance(state.carry, QueueCarry) else QueueCarry()
-    remarks = carry.remarks.opened(snapshot.now)
-    context = QueueContext(snapshot, state, settings, carry.index, remarks.left)
-    note_absence(context)
-    follow_jobs(context)
-    follow_pods(context)
+def follow_workloads(context: QueueContext) -> None:
+    """Take each workload for which something may have changed as far as it can go without quota."""
     for key in context.touched:
         with context.following(key) as draft:
             follow(context, draft)
         line_up(context, key)
-    assumed = admit(context, carry.assumed)
+
+
+def admit_workloads(context: QueueContext) -> None:
+    """Give quota to those whose turn it is."""
+    context.next_carry = msgspec.structs.replace(context.next_carry, assumed=admit(context, context.next_carry.assumed))
+
+
+def report_events(context: QueueContext) -> None:
+    """Report what happened to workloads, and, as far as the budget goes, why others wait."""
+    carry = context.next_carry
     news, reported = tell_news(context, carry.reported)
-    rest(context, remarks)
+    context.next_carry = msgspec.structs.replace(carry, news=news, reported=reported)
+    rest(context, context.remarks)
+
+
+def report_queues(context: QueueContext) -> None:
+    """Write the statuses of the queues."""
+    carry = context.next_carry
     queues = report(context, carry.queues)
-    note_awaited(snapshot, context.carry.kept.values())
+    context.next_carry = msgspec.structs.replace(carry, queues=queues)
+    context.instants += [one for one in (queues.again_at,) if one is not None]
+
+
+def provide_facts(context: QueueContext) -> None:
+    """Provide the nodes that stay for workloads, and the pods that are about to be created."""
+    kept = context.index.kept.values()
+    context.provided.append(RetainedNodes(frozenset(name for names in kept for name in names)))
     announce(context)
+
+
+def end_pass(context: QueueContext) -> None:
+    """Forget what was given tentatively in this pass."""
     context.end()
-    remarks_at = remarks.next_at if context.carry.unsaid else None
-    instants = (*context.instants, context.carry.next_deadline, remarks_at, queues.again_at)
-    wake_at = min((when for when in instants if when is not None and when > context.now), default=None)
-    return Decision(
-        tuple(context.said), wake_at, QueueCarry(assumed, reported, news, queues, remarks.closed(), context.carry)
+    remarks_at = context.remarks.next_at if context.index.unsaid else None
+    context.instants += [one for one in (context.index.next_deadline, remarks_at) if one is not None]
+    context.next_carry = msgspec.structs.replace(
+        context.next_carry, remarks=context.remarks.closed(), index=context.index
     )
 
 
-def _kept(state: DeciderState) -> QueueCarry:
-    """What is not forgotten while nothing is decided: what was given may not be seen yet."""
-    before = state.carry if isinstance(state.carry, QueueCarry) else QueueCarry()
-    return QueueCarry(before.assumed, before.reported)
+def clear_leftovers(context: QueueContext) -> None:
+    """Release what a Kueue that is gone, or an ending workload, holds."""
+    snapshot, index = context.snapshot, context.index
+    given = {one.admission.cluster_queue for one in context.next_carry.assumed.given.values()}
+    ending = [index.seats[key].workload for key in sorted(index.ending)]
+    is_sure = not snapshot.unreadable.get(CLUSTER_QUEUES)
+    context.said += let_go(snapshot, ending, given | holds_quota_of(snapshot), is_sure=is_sure)
+    context.said += told_of_leftovers(snapshot, context.outcomes)
+    context.said += told_of_unreadable(snapshot)
+
+
+STEPS: Final[tuple[Step[QueueContext], ...]] = (
+    note_absence,
+    follow_jobs,
+    follow_pods,
+    follow_workloads,
+    admit_workloads,
+    report_events,
+    report_queues,
+    provide_facts,
+    end_pass,
+    clear_leftovers,
+)
+
+
+def decide(inputs: Inputs[QueueCarry, None], /) -> Decision[QueueCarry]:
+    """Decide whose turn it is, in a cluster that can be read and has no live Kueue."""
+    snapshot, before = inputs.snapshot, inputs.carry
+    # What was given may not be seen yet, so that is not forgotten while nothing is decided.
+    kept = QueueCarry(before.assumed, before.reported)
+    if snapshot.unread:
+        return Decision(carry=kept, said=tuple(told_of_unread(snapshot)), requeue_at=snapshot.now + _LOOK_AGAIN)
+    if (neighbour := live_kueue(snapshot, inputs.clock)) is not None:
+        said = held_and_reported(neighbour.subject, reason=ALIVE, why=neighbour.why, action="Queueing")
+        return Decision(carry=kept, said=said, requeue_at=neighbour.until)
+    return decide_workloads(inputs)
+
+
+def decide_workloads(inputs: Inputs[QueueCarry, None]) -> Decision[QueueCarry]:
+    """Decide about all workloads."""
+    remarks = inputs.carry.remarks.opened(inputs.snapshot.now)
+    context = QueueContext(inputs, inputs.carry.index, remarks)
+    run_steps(context, STEPS)
+    context.deadlines[:] = context.instants
+    context.measurements.extend(measured(context.next_carry))
+    return context.decision(context.next_carry)
+
+
+CAPABILITY: Final = Capability(
+    name=CapabilityName("queue"),
+    decide=decide,
+    initial_carry=lambda _snapshot, _settings: QueueCarry(),
+    watches=(
+        *(NAMESPACES, PRIORITY_CLASSES, QUEUED_JOBS, QUEUED_PODS, *FILLING_KINDS, *(own.kind for own in QUEUE_KINDS)),
+        # Why pods do not start, and the machines that they wait for.
+        *(PODS, NODES, PERSISTENT_VOLUME_CLAIMS, NODE_REQUESTS),
+        # Whether Kueue is alive, and what it left.
+        *KUEUES_OWN,
+    ),
+    permissions=(
+        WritePermission("get create patch", WORKLOADS),
+        WritePermission("patch", WORKLOADS, "status"),
+        WritePermission("patch", CLUSTER_QUEUES, "status"),
+        WritePermission("patch", LOCAL_QUEUES, "status"),
+        WritePermission("patch", QUEUED_JOBS),
+        WritePermission("patch", QUEUED_JOBS, "status"),
+        WritePermission("patch delete", PODS),
+        WritePermission("patch", PODS, "status"),
+        WritePermission("patch", RESOURCE_FLAVORS),
+        WritePermission("patch", CLUSTER_QUEUES),
+    ),
+    needs=(Need(OfferingCatalog), Need(GangFindings, if_failed="default")),
+    provides=(UpcomingJobPods, PendingGangs, RetainedNodes),
+    metrics=METRICS,
+    is_enabled=lambda settings: settings.queue.enabled,
+    # Definitions of Kueue whose conversion no webhook answers must not keep Growth from launching machines.
+    is_late=True,
+)

@@ -43,7 +43,6 @@ from growth.decide.queue.failed_flavors import supplies_seen_by
 from growth.decide.queue.failure_notes import flavors_in, flavors_of
 from growth.decide.queue.flavor_assignment import OUT_OF_STOCK, PodSetAssigned, bound_to, needs_of
 from growth.decide.queue.workload_patch import WorkloadDraft
-from growth.decide.writes.removal_requests import terminating_in
 from growth.observe.pod_requests import Requests
 
 
@@ -69,7 +68,7 @@ class ExistingCapacity:
     """What is free on the nodes of closed flavors in one pass. It is worked out when the first one asks."""
 
     def __init__(self, context: QueueContext) -> None:
-        self._context, self._closed = context, frozenset({*context.config.closed, *context.carry.refusals.flavors})
+        self._context, self._closed = context, frozenset({*context.config.closed, *context.index.refusals.flavors})
         self.taken = 0
         """How often something was taken: what was found before that may be out of date."""
         self._refused: dict[Hashable, list[_Pods]] = {}
@@ -127,7 +126,7 @@ def _standing(context: QueueContext, closed: Collection[str]) -> Iterator[NodeIn
     """The nodes that bear the labels of a closed flavor, and that pods may go to."""
     snapshot = context.snapshot
     wanted = [context.flavors[name].spec.node_labels.items() for name in closed if name in context.flavors]
-    terminating = {*snapshot.closed, *snapshot.to_go, *snapshot.out_of_service, *terminating_in(snapshot)}
+    terminating = {*snapshot.closed, *snapshot.to_go, *snapshot.out_of_service, *snapshot.terminating_nodes}
     for name, node in sorted(snapshot.nodes.items()):
         labels = node.metadata.labels.items()
         if name not in terminating and _is_usable(node) and any(one <= labels for one in wanted):
@@ -155,7 +154,7 @@ def _to_come(context: QueueContext, closed: Collection[str]) -> Iterator[_Pods]:
         for key, holder in sorted(context.holders[name].items()):
             if holder.is_evicted or not any(flavor in closed for flavor, _ in holder.usage):
                 continue
-            workload = context.drafts[key].workload if key in context.drafts else context.carry.seats[key].workload
+            workload = context.drafts[key].workload if key in context.drafts else context.index.seats[key].workload
             missing = _missing(context, workload)
             if missing and workload.status.admission is not None:
                 for one in _assigned(context, workload, workload.status.admission):

@@ -50,7 +50,7 @@ from growth.api.queue.kueue_installation import (
 from growth.api.queue.pod import MANAGED
 from growth.api.queue.workload import Workload
 from growth.api.references import reference_to, shown
-from growth.decide.contract import DeciderState
+from growth.decide.contract import ClockTrust, Outcomes
 from growth.observe.snapshot import Snapshot
 
 ALIVE = "KueueIsAlive"
@@ -65,7 +65,7 @@ class KueueInstallation(msgspec.Struct, frozen=True):
     """When to look again, if nothing is heard of it before; None if only an event can end it."""
 
 
-def live_kueue(snapshot: Snapshot, state: DeciderState) -> KueueInstallation | None:
+def live_kueue(snapshot: Snapshot, clock: ClockTrust) -> KueueInstallation | None:
     """A sign that Kueue is alive, if there is one."""
     for deployment in snapshot.table(KUEUE_DEPLOYMENTS).values():
         if deployment.is_running:
@@ -75,7 +75,7 @@ def live_kueue(snapshot: Snapshot, state: DeciderState) -> KueueInstallation | N
             return KueueInstallation(subject, _sentence(f"{shown(subject)} runs", scaling))
     for namespace, held in sorted(snapshot.kueue_leases.held.items()):
         # A clock that was set forward would make any silence long.
-        silent_since = max(held.heard_at, state.even_since or held.heard_at)
+        silent_since = max(held.heard_at, clock.even_since or held.heard_at)
         until = silent_since + held.good_for
         if snapshot.now < until:
             subject = reference_to(KUEUE_LEASES, held.lease.metadata)
@@ -148,7 +148,7 @@ _BY_LABEL = (
 )
 
 
-def told_of_leftovers(snapshot: Snapshot, state: DeciderState) -> list[Action | Hold]:
+def told_of_leftovers(snapshot: Snapshot, outcomes: Outcomes) -> list[Action | Hold]:
     """What to remove, on the webhooks themselves and on whatever they kept us from writing."""
     said: list[Action | Hold] = []
     found: list[tuple[str, WebhookConfiguration]] = [
@@ -163,7 +163,7 @@ def told_of_leftovers(snapshot: Snapshot, state: DeciderState) -> list[Action | 
                 f"written. Remove them: kubectl delete {kind.plural} {one.metadata.name}"
             )
             said += held_and_reported(reference_to(kind, one.metadata), reason=LEFT_OVER, why=why, action="Queueing")
-    for outcome in state.outcomes.values():
+    for outcome in outcomes.all():
         why = advice(outcome.message) if _is_problem(outcome) else ""
         if why:
             said += held_and_reported(outcome.action.subject, reason=LEFT_OVER, why=why, action="Queueing")

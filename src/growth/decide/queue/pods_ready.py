@@ -119,7 +119,7 @@ def _follow_deadline(
     if context.now < ends_at:
         context.deadlines.append(ends_at)
         return
-    why = _joined(count, waits.machine_words, diagnosis(context.snapshot, waits.others))
+    why = _joined(count, waits.machine_words, diagnosis(context.snapshot, waits.others, context.no_place))
     late = f"{_NOT_RECOVERED if waits.term.is_recovery else _NOT_STARTED}: {why}"
     state = next_state(draft.workload, context.terms.requeuing, context.now)
     if state is None:

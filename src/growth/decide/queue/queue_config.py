@@ -24,7 +24,7 @@ from growth.api.queue.kinds import (
 from growth.api.queue.pod_defaults import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.quotas import ResourceFlavor
 from growth.api.settings.model import QueueSettings, Settings
-from growth.decide.capacity.offering_catalog import catalog_in
+from growth.decide.capacity.offering_catalog import OfferingCatalog
 from growth.decide.queue.cluster_queue_status import ClusterQueueCheck, standings_of
 from growth.decide.queue.flavor_stock import out_of_stock
 from growth.decide.queue.pending_queue import Strategy
@@ -93,12 +93,14 @@ class QueueConfig(msgspec.Struct, frozen=True):
         return mine == (other.settings, other.specs, other.standings, other.closed)
 
 
-def premises_in(snapshot: Snapshot, settings: Settings, before: QueueConfig | None) -> QueueConfig:
+def premises_in(
+    snapshot: Snapshot, settings: Settings, catalog: OfferingCatalog, before: QueueConfig | None
+) -> QueueConfig:
     """What holds now; the very same as ``before`` if nothing was heard that could change it."""
     tables: list[Table[Any]] = [snapshot.tables[kind] for kind in _KINDS]
     observed = tuple((table.number, table.observed) for table in tables)
     is_same = before is not None and before.observed == observed and before.settings is settings
-    closed = _closed(snapshot, settings)
+    closed = _closed(snapshot, catalog)
     if before is not None and is_same and before.closed == closed and not snapshot.unreadable:
         return before
     flavors = _by_name(snapshot.table(RESOURCE_FLAVORS))
@@ -108,11 +110,11 @@ def premises_in(snapshot: Snapshot, settings: Settings, before: QueueConfig | No
     return QueueConfig(observed, settings, flavors, specs, standings_in(snapshot), closed)
 
 
-def _closed(snapshot: Snapshot, settings: Settings) -> dict[str, str]:
+def _closed(snapshot: Snapshot, catalog: OfferingCatalog) -> dict[str, str]:
     if not snapshot.clouds:
         return {}
     flavors, pools = snapshot.table(RESOURCE_FLAVORS).values(), snapshot.table(NODE_POOLS).values()
-    return out_of_stock(flavors, pools, catalog_in(snapshot, settings.provision), snapshot.now)
+    return out_of_stock(flavors, pools, catalog, snapshot.now)
 
 
 def standings_in(snapshot: Snapshot, odd: Mapping[str, str] | None = None) -> dict[str, ClusterQueueCheck]:

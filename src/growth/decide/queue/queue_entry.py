@@ -15,7 +15,7 @@ from growth.decide.queue.workload_patch import WorkloadDraft
 
 def line_up(context: QueueContext, key: Key) -> None:
     """Put a workload where it waits now, or nowhere."""
-    draft, seat = context.drafts[key], context.carry.seats[key]
+    draft, seat = context.drafts[key], context.index.seats[key]
     workload, line = draft.workload, None
     # What it holds, or what it wants, is not yet seen to be otherwise: its turn comes when it is.
     is_changing = draft.before.status.admission is not None or key in context.edited
@@ -28,7 +28,7 @@ def line_up(context: QueueContext, key: Key) -> None:
             preemptors_first = context.settings.queue.waiting_preemptors_first
             place = place_of(workload, order, is_strict=is_strict, preemptors_first=preemptors_first)
             line = (queue.metadata.name, place)
-    context.carry.enqueue(key, seat, line, _shape(context, workload) if line is not None else None)
+    context.index.enqueue(key, seat, line, _shape(context, workload) if line is not None else None)
 
 
 def wait(draft: WorkloadDraft, reason: str, why: str) -> None:

@@ -47,12 +47,12 @@ class QueueReports(msgspec.Struct, frozen=True):
 
 def report(context: QueueContext, before: QueueReports) -> QueueReports:
     """Write on each queue what has changed about it."""
-    spending, changed = before.budget.opened(context.now), context.carry.changed
+    spending, changed = before.budget.opened(context.now), context.index.changed
     # Both are worked out anew, with all else, when a flavor closes or opens.
-    is_as_it_was = context.carry.is_reported and before.standings == context.standings
+    is_as_it_was = context.index.is_reported and before.standings == context.standings
     known_queues: Mapping[Key, object] = before.seen if is_as_it_was else {}
     figures, seen = dict[str, QueueFigures](), dict[Key, object]()
-    context.carry.changed, context.carry.is_reported = set(), True
+    context.index.changed, context.index.is_reported = set(), True
     for name, queue in sorted(context.queues.items()):
         key, known = ("", name), before.figures.get(name)
         if why := _shortage(context, queue):
@@ -77,7 +77,7 @@ def _slots(queue: ClusterQueue) -> list[Slot]:
 
 
 def _figures(context: QueueContext, queue: ClusterQueue) -> QueueFigures:
-    tally, member = context.carry.tallies.get(queue.metadata.name, UsageTally()), context.members[queue.metadata.name]
+    tally, member = context.index.tallies.get(queue.metadata.name, UsageTally()), context.members[queue.metadata.name]
     slots = _slots(queue)
     return QueueFigures(
         tally.active,
@@ -90,7 +90,7 @@ def _figures(context: QueueContext, queue: ClusterQueue) -> QueueFigures:
 
 
 def _queue_status(context: QueueContext, queue: ClusterQueue) -> ClusterQueueStatus:
-    tally, member = context.carry.tallies.get(queue.metadata.name, UsageTally()), context.members[queue.metadata.name]
+    tally, member = context.index.tallies.get(queue.metadata.name, UsageTally()), context.members[queue.metadata.name]
     slots = _slots(queue)
     standing = context.standings[queue.metadata.name]
     return ClusterQueueStatus(
@@ -111,7 +111,7 @@ def _borrowed(member: QuotaNode, used: Mapping[Slot, int]) -> dict[Slot, int]:
 
 
 def _door_status(context: QueueContext, key: Key, local_queue: LocalQueue) -> LocalQueueStatus:
-    tally = context.carry.clients.get(key, UsageTally())
+    tally = context.index.clients.get(key, UsageTally())
     return LocalQueueStatus(
         _usage(sorted(tally.reserved), tally.reserved, {}),
         _usage(sorted(tally.used), tally.used, {}),

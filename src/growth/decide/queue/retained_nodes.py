@@ -4,33 +4,18 @@ They are named on the workload, so a restart forgets none. As long as the worklo
 are kept, for whoever needs them meanwhile; then the time counts that nodes are kept empty, and the workload is served
 long before. Else a machine that takes longer than the timeout would be given back and bought again for ever.
 
-The queue decides before those who remove nodes, and notes the machines in the snapshot that both look at; where there
-is no queue, nobody comes back.
+The queue provides them as a fact; where there is no queue, no workload comes back.
 """
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
 from growth.api.queue.workload import Workload
 from growth.decide.elapsed import is_ahead
 from growth.decide.queue.requeue import RequeuePolicy, delay
-from growth.observe.snapshot import Snapshot
 
 MACHINES: Final = "growth.dev/machines"
 """Annotation of a workload that was put back: the machines that came, or come, for it."""
-
-_AWAITED: Final = "machines that workloads will come back for"
-
-
-def note_awaited(snapshot: Snapshot, kept: Iterable[tuple[str, ...]]) -> None:
-    """These machines are kept, some for each of several workloads."""
-    snapshot.memo[_AWAITED] = {name for names in kept for name in names}
-
-
-def awaited_in(snapshot: Snapshot) -> set[str]:
-    """What was noted: names of machines."""
-    return snapshot.memo.get(_AWAITED, set[str]())
 
 
 def machines_kept_for(workload: Workload, terms: RequeuePolicy, now: datetime) -> tuple[str, ...]:

@@ -30,8 +30,10 @@ def complaint(snapshot: Snapshot, pods: Iterable[Pod]) -> str:
     return f"no node was found for {refused} pods" if refused > 1 else "no node was found for a pod"
 
 
-def diagnosis(snapshot: Snapshot, pods: Iterable[Pod]) -> str:
-    """The same with what the nodes lack."""
+def diagnosis(
+    snapshot: Snapshot, pods: Iterable[Pod], no_place: dict[tuple[int, tuple[str, ...]], str] | None = None
+) -> str:
+    """The same with what the nodes lack. ``no_place`` keeps that for the pods of the same pass that are alike."""
     pods = sorted(pods, key=_name)
     for pod in pods:
         if why := _hindrance(snapshot, pod):
@@ -40,7 +42,7 @@ def diagnosis(snapshot: Snapshot, pods: Iterable[Pod]) -> str:
         if pod.spec.scheduling_gates:
             return _said_of(pod, f"it is held back by the scheduling gate {pod.spec.scheduling_gates[0].name}")
         if not pod.node_name:
-            return _said_of(pod, _no_place(snapshot, pod))
+            return _said_of(pod, _no_place(snapshot, pod, no_place if no_place is not None else {}))
     return _said_of(pods[0], f"it is on node {pods[0].node_name}, and does not get ready") if pods else ""
 
 
@@ -64,15 +66,15 @@ def _hindrance(snapshot: Snapshot, pod: Pod) -> str:
     return ""
 
 
-def _no_place(snapshot: Snapshot, pod: Pod) -> str:
+def _no_place(snapshot: Snapshot, pod: Pod, known: dict[tuple[int, tuple[str, ...]], str]) -> str:
     """Why no node takes it: none that it may use, or none with so much free; else what its scheduler said.
 
     Workloads that are put back together are often alike, so nodes are looked at once for each spec.
     """
-    key = f"why no node takes {id(pod.spec)} {pod.keys}"
-    if key not in snapshot.memo:
-        snapshot.memo[key] = _misfit(snapshot, pod)
-    return snapshot.memo[key] or pod.status.trouble or "its scheduler has found no node for it"
+    key = (id(pod.spec), tuple(pod.keys))
+    if key not in known:
+        known[key] = _misfit(snapshot, pod)
+    return known[key] or pod.status.trouble or "its scheduler has found no node for it"
 
 
 def _misfit(snapshot: Snapshot, pod: Pod) -> str:

@@ -20,8 +20,8 @@ from growth.api.quantity import QuantityError
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.gangs import note_gangs
-from growth.decide.facts.pending_pods import announcements, note_announced
+from growth.decide.facts.gangs import PendingGangs
+from growth.decide.facts.upcoming_job_pods import UpcomingJobPods, announcements
 from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failure_notes import flavors_of
 from growth.decide.queue.flavor_assignment import bound_to
@@ -35,16 +35,16 @@ def announce(context: QueueContext) -> None:
     """Note who is about to be made, and which pods start together. Without providers or pools nobody buys anything."""
     if context.snapshot.clouds and context.snapshot.table(NODE_POOLS):
         announced = dict(_announced(context))
-        note_announced(context.snapshot, chain.from_iterable(announced.values()))
-        note_gangs(context.snapshot, gangs_of(context, announced))
+        pods = {pod.metadata.uid: pod for pod in chain.from_iterable(announced.values())}
+        context.provided += [UpcomingJobPods(pods), PendingGangs(tuple(gangs_of(context, announced)))]
 
 
 def _announced(context: QueueContext) -> Iterator[tuple[Key, tuple[Pod, ...]]]:
-    known = context.carry.announced
-    for key in known.keys() - context.carry.awaited:
+    known = context.index.announced
+    for key in known.keys() - context.index.awaited:
         del known[key]
-    for key in sorted(context.carry.awaited):
-        workload = context.drafts[key].workload if key in context.drafts else context.carry.seats[key].workload
+    for key in sorted(context.index.awaited):
+        workload = context.drafts[key].workload if key in context.drafts else context.index.seats[key].workload
         job = context.job_of(workload)
         if job is None or not _is_about_to_start(context, workload, job):
             known.pop(key, None)

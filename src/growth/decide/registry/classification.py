@@ -19,8 +19,8 @@ from growth.api.offering import OFFERING, POOL
 from growth.api.provider_state import ProviderState, cloud_of
 from growth.api.settings.model import Settings
 from growth.api.status import condition_of
-from growth.decide.capacity.provider_failures import CLOCKS_DIFFER, MACHINE_GONE, MET, NO_MACHINE
-from growth.decide.elapsed import counts_from, phase_since, since
+from growth.decide.capacity.provider_failures import MACHINE_GONE, MET, NO_MACHINE
+from growth.decide.elapsed import CLOCKS_DIFFER, counts_from, phase_since, since
 from growth.decide.facts.cluster_state import MISSING, NodeState, Unit
 from growth.decide.registry.inventory_join import JoinedUnit
 

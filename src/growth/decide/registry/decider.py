@@ -12,7 +12,7 @@ import msgspec
 
 from growth.api.actions import Action, CreateObject, Hold, PatchObject, RecordEvent
 from growth.api.core import ConfigMap
-from growth.api.growth_kinds import NODE_POOLS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.growth_status import (
     GROWTH_STATUS,
     STATUS,
@@ -22,14 +22,15 @@ from growth.api.growth_status import (
     TroubledNode,
     status_in,
 )
-from growth.api.kinds import CONFIG_MAPS
+from growth.api.kinds import CONFIG_MAPS, NODES
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
 from growth.api.timestamp import format_time
-from growth.decide.contract import DeciderState, Decision
+from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, Need, WritePermission, own_namespace
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
-from growth.decide.registry.step import cluster_in
+from growth.decide.registry.carry import RegistryCarry
+from growth.decide.registry.metrics import METRICS, measured
 from growth.observe.snapshot import Snapshot
 
 _ACTION: Final = "Watching"
@@ -43,23 +44,37 @@ _TROUBLED: Final = 200
 _SERIOUSNESS: Final = {state: place for place, state in enumerate(NodeState)}
 
 
-class RegistryCarry(msgspec.Struct, frozen=True):
-    """When the numbers were last written, by our own clock."""
-
-    written_at: datetime | None = None
-
-
-def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
-    """What should be told now."""
-    cluster = cluster_in(snapshot, state, settings)
-    carry = state.carry if isinstance(state.carry, RegistryCarry) else RegistryCarry()
+def decide(inputs: Inputs[RegistryCarry, None], /) -> Decision[RegistryCarry]:
+    """Decide what to report now."""
+    snapshot, settings, carry = inputs.snapshot, inputs.settings, inputs.carry
+    cluster = inputs.facts.get(ClusterState)
     said = list(_alarm(snapshot, cluster, settings))
-    writing, wake_at = _writing(snapshot, cluster, settings, carry)
+    writing, again_at = _writing(snapshot, cluster, settings, carry)
     if writing is not None:
         said.append(writing)
         carry = RegistryCarry(snapshot.now)
-    instants = [one for one in (wake_at, cluster.next_change) if one is not None]
-    return Decision(tuple(said), min(instants, default=None), carry)
+    instants = [one for one in (again_at, cluster.next_change) if one is not None]
+    return Decision(
+        carry=carry,
+        said=tuple(said),
+        requeue_at=min(instants, default=None),
+        measurements=tuple(measured(cluster)),
+    )
+
+
+CAPABILITY: Final = Capability(
+    name=CapabilityName("registry"),
+    decide=decide,
+    initial_carry=lambda _snapshot, _settings: RegistryCarry(),
+    watches=(NODES, CONFIG_MAPS, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS),
+    permissions=(
+        WritePermission("create", CONFIG_MAPS, namespace=own_namespace),
+        WritePermission("get patch", CONFIG_MAPS, namespace=own_namespace, name=GROWTH_STATUS),
+    ),
+    needs=(Need(ClusterState),),
+    reports=(ClusterState,),
+    metrics=METRICS,
+)
 
 
 def _alarm(snapshot: Snapshot, cluster: ClusterState, settings: Settings) -> list[Action | Hold]:

@@ -17,7 +17,7 @@ from growth.api.growth_status import GROWTH_STATUS, status_in
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.provider_state import ProviderState
 from growth.api.settings.model import Settings
-from growth.decide.contract import DeciderState
+from growth.decide.contract import ClockTrust, Derivation, Facts, RecoveredAt
 from growth.decide.facts.cluster_state import ClusterHealth, ClusterState, GroupKey, NodeState, PoolGroup, Unit
 from growth.decide.policy.pool_terms import terms_of
 from growth.decide.registry.classification import ClassificationInputs, judge
@@ -276,14 +276,22 @@ def _next_change(
     return min((one for one in instants if one is not None and one > now), default=None)
 
 
-_CLUSTER: Final = "the cluster as the registry sees it"
+def derive(
+    snapshot: Snapshot, settings: Settings, _facts: Facts, clock: ClockTrust, previous: ClusterState | None
+) -> ClusterState:
+    """Go on with the registry."""
+    return step(previous, snapshot, settings, clock.steady_since)
 
 
-def cluster_in(snapshot: Snapshot, state: DeciderState, settings: Settings) -> ClusterState:
-    """What the loop's registry knows; worked out anew where a decider is asked without one."""
-    if state.cluster is not None:
-        return state.cluster
-    known = snapshot.memo.get(_CLUSTER)
-    if not isinstance(known, ClusterState):
-        known = snapshot.memo[_CLUSTER] = step(None, snapshot, settings, state.steady_since)
-    return known
+def recovered_at(cluster: ClusterState) -> tuple[RecoveredAt]:
+    """Return since when deadlines count again."""
+    return (RecoveredAt(cluster.health.healthy_since),)
+
+
+CLUSTER_STATE: Final = Derivation(
+    name="registry-step",
+    provides=ClusterState,
+    derive=derive,
+    also_provides=(RecoveredAt,),
+    derive_more=recovered_at,
+)

@@ -19,8 +19,7 @@ from growth.api.references import reference_to
 from growth.api.taints import has_traces, scale_down_at
 from growth.api.timestamp import format_time
 from growth.decide.capacity.disruptability import is_off, is_ours, was_ours, why_left_alone, why_needed
-from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
-from growth.decide.consolidation.active_moves import moving_in
+from growth.decide.elapsed import CLOCKS_DIFFER
 from growth.decide.policy.pool_terms import PoolTerms, terms_of
 from growth.decide.scale_down.context import ScaleDownContext
 from growth.decide.scale_down.scale_up_delay import hold_after_scale_up, quiet_until
@@ -35,20 +34,20 @@ _MOMENT: Final = timedelta(seconds=15)
 def empty(context: ScaleDownContext, pool: NodePool) -> None:
     """What becomes of the nodes of one pool."""
     terms, spare = terms_of(pool), list[Node]()
-    terminating = moving_in(context.snapshot).terminating
+    terminating = context.snapshot.active_moves.terminating
     for node in context.idle_nodes_of_pools[pool.metadata.name]:
         if (
             node.metadata.name in context.terminating
             or node.metadata.name in terminating
-            or not was_ours(context, node)
+            or not was_ours(context.use, node)
         ):
             continue
         if not node.is_ready:
             if has_traces(node):
                 _keep(context, node, "it is not ready")  # what becomes of it is another matter: ``unready``
-        elif why := why_needed(context, node, pool):
+        elif why := why_needed(context.use, node, pool):
             _keep(context, node, why)
-        elif is_ours(context, node) and node.metadata.name not in context.snapshot.closed:
+        elif is_ours(context.use, node) and node.metadata.name not in context.snapshot.closed:
             spare.append(node)  # one that is closed is about to be opened, and then it counts
     if not spare:
         return
@@ -71,7 +70,7 @@ def _keep(context: ScaleDownContext, node: Node, why: str) -> None:
     if has_traces(node):
         context.said.append(unmarked(node, f"it stays: {why}"))
         context.tell(node, "ScaleDownCancelled", f"it stays: {why}")
-    elif wish := why_left_alone(context, node):
+    elif wish := why_left_alone(context.use, node):
         context.said.append(Hold(subject=reference_to(NODES, node.metadata), why=wish, reason="DoNotDisrupt"))
 
 
@@ -90,7 +89,7 @@ def _beyond_min(context: ScaleDownContext, pool: NodePool, spare: list[Node]) ->
     by_type: dict[str, list[Node]] = {}
     for node in _standing(context, pool):
         # A node whose machine is gone, or off, is Ready until somebody notices its silence: it keeps nothing ready.
-        if _is_open(context, node) and is_ours(context, node) and not is_off(context, node):
+        if _is_open(context, node) and is_ours(context.use, node) and not is_off(context.use, node):
             by_type.setdefault(context.server_type(node).lower(), []).append(node)
     for server_type, ready in by_type.items():
         terminating = [node for node in ready if node.metadata.name in names]
@@ -122,7 +121,7 @@ def _let_go(
         _mark(context, node, patience, quiet)
         return
     due = max(at, quiet)
-    steady_since = context.state.steady_since
+    steady_since = context.clock.steady_since
     if steady_since is not None:
         due = max(due, steady_since + patience)  # nobody knows how long ago it was marked
     if context.now < due:

@@ -30,7 +30,7 @@ _COMES_BACK: Final = timedelta(minutes=1)
 
 def drain(context: ScaleDownContext, pool: NodePool, nodes: Iterable[Node]) -> None:
     """What becomes of the nodes of a pool that is being deleted."""
-    ours = sorted((node for node in nodes if is_ours(context, node)), key=lambda one: one.metadata.name)
+    ours = sorted((node for node in nodes if is_ours(context.use, node)), key=lambda one: one.metadata.name)
     standing = [node for node in ours if node.metadata.name not in context.terminating]
     if pool.spec.deletion_policy == "Orphan":
         context.said += [

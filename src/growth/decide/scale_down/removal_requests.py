@@ -112,7 +112,7 @@ _READY_AGAIN: Final = "it is ready again"
 
 def remove(context: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     """The next step of one removal."""
-    deletion = context.state.outcome_of(DeleteObject, _subject(removal))
+    deletion = context.outcomes.latest(DeleteObject, _subject(removal))
     if removal.metadata.deletion_timestamp is not None or (deletion is not None and deletion.result is Result.DONE):
         return  # it is gone, or going, whatever a watch that lags still shows
     noticed_at, asked_at = _noticed_at(context, removal), _asked_at(context, removal)
@@ -161,7 +161,7 @@ def _asked_at(context: ScaleDownContext, removal: NodeRemovalRequest) -> datetim
     written = removal.status.remove_attempted_at
     if removal.status.phase != "Deprovisioning":
         return None
-    if written is None or (written > context.now and context.state.steady_since is None):
+    if written is None or (written > context.now and context.clock.steady_since is None):
         return _noticed_at(context, removal)
     return context.since(written)
 
@@ -191,11 +191,11 @@ def _why_cancelled(context: ScaleDownContext, removal: NodeRemovalRequest) -> st
     is_dead = node.metadata.name in context.snapshot.closed and not node.is_ready
     if node.is_ready and IF_UNREADY in removal.metadata.annotations:
         return _READY_AGAIN
-    if (why := why_busy(context, node)) and not is_dead and not _goes_with_work(context, removal, node):
+    if (why := why_busy(context.use, node)) and not is_dead and not _goes_with_work(context, removal, node):
         return why
     # Demand keeps a node that works; one that is unready is no place for it.
     is_spare = scale_down_at(node) is not None and IF_UNREADY not in removal.metadata.annotations
-    return (why_awaited(context, node) if is_spare and not is_deleted else "") or why_left_alone(context, node)
+    return (why_awaited(context.use, node) if is_spare and not is_deleted else "") or why_left_alone(context.use, node)
 
 
 def _goes_with_work(context: ScaleDownContext, removal: NodeRemovalRequest, node: Node) -> bool:
@@ -248,7 +248,7 @@ def _ask(context: ScaleDownContext, removal: NodeRemovalRequest, provider: str, 
 
 def _untold(context: ScaleDownContext, removal: NodeRemovalRequest) -> Outcome | None:
     """How the provider answered, if that is not written down yet."""
-    outcome = context.state.outcome_of(DeleteMachine, _subject(removal))
+    outcome = context.outcomes.latest(DeleteMachine, _subject(removal))
     if outcome is None or outcome.result in _NOT_ASKED:
         return None
     told_at = removal.status.remove_attempted_at

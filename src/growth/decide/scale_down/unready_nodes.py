@@ -36,7 +36,7 @@ def give_up_unready(context: ScaleDownContext, pool: NodePool) -> None:
         if not pool.spec.scale_down.enabled:
             why = f"it is unready for long, and scaleDown.enabled is false in pool {pool.metadata.name}"
             context.said.append(Hold(subject=subject, why=why, reason="Unready"))
-        elif why := why_left_alone(context, node):
+        elif why := why_left_alone(context.use, node):
             context.said.append(Hold(subject=subject, why=why, reason="DoNotDisrupt"))
         elif doubt := why_unheard_of(context, node, pool):
             context.said.append(
@@ -87,9 +87,9 @@ def _why_kept(context: ScaleDownContext, node: Node) -> str:
     """Who may be alive on it. What is bound to a node that is still closed never ran, unless it says that it did."""
     name = node.metadata.name
     if name not in context.snapshot.closed:
-        return why_busy(context, node)
+        return why_busy(context.use, node)
     pods = context.snapshot.pods_by_node.get(name, {}).values()
-    return why_busy(context, node) if any(is_work(pod) and pod.status.phase == "Running" for pod in pods) else ""
+    return why_busy(context.use, node) if any(is_work(pod) and pod.status.phase == "Running" for pod in pods) else ""
 
 
 def _due(context: ScaleDownContext, pool: NodePool) -> list[Unit]:

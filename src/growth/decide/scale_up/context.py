@@ -1,72 +1,78 @@
 """Everything that one pass looks at: the pools, what may be bought, what is coming, and what plans have said."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.node_pool import NodePool
 from growth.api.node_request import NodeRequest
-from growth.api.out_of_service import out_of_service_taint
-from growth.api.settings.model import Settings
 from growth.decide.capacity.availability import Availability
 from growth.decide.capacity.node_startup import awaits_memory
-from growth.decide.capacity.offering_catalog import catalog_in
+from growth.decide.capacity.offering_catalog import OfferingCatalog
 from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_launched
-from growth.decide.capacity.pool_validation import usable
+from growth.decide.capacity.provisioning_options import provisioning_options
 from growth.decide.capacity.retry_fingerprint import RetryFingerprint, circumstances_of, is_limited
 from growth.decide.capacity.upcoming_nodes import hand_over_ends, has_places
-from growth.decide.contract import DeciderState
-from growth.decide.facts.cluster_state import NodeState
-from growth.decide.facts.gangs import gangs_in
-from growth.decide.facts.pending_pods import displaced_in, virtual_pods_in, waiting_in
-from growth.decide.registry.step import cluster_in
+from growth.decide.context import PassContext
+from growth.decide.contract import Inputs
+from growth.decide.facts.cluster_state import ClusterState, NodeState
+from growth.decide.facts.gangs import PendingGangs
+from growth.decide.facts.pending_pods import PendingPods
+from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.scale_up.carry import ScaleUpCarry
 from growth.decide.scale_up.plan import ScaleUpPlan
 from growth.decide.scale_up.pod_results import PodResult
-from growth.decide.writes.removal_requests import terminating_in
-from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 
 _NOT_COMING: Final = frozenset({NodeState.NEVER_CREATED, NodeState.NEVER_REGISTERED, NodeState.FAILED_TO_START})
 """Whose pods need other places, although nobody has given these requests up yet."""
 
 
-class ScaleUpContext:
-    """One instant. ``pools`` are all that there are, ``usable`` those for which machines may be bought now."""
+class ScaleUpContext(PassContext[ScaleUpCarry]):
+    """Pools, offerings and pending pods of one pass."""
 
-    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, plan: ScaleUpPlan) -> None:
-        self.snapshot, self.state, self.settings, self.plan = snapshot, state, settings, plan
-        self.now: datetime = snapshot.now
-        self.pools: list[NodePool] = [pool for _, pool in sorted(snapshot.table(NODE_POOLS).items())]
-        self.cluster = cluster_in(snapshot, state, settings)
-        closed = self.cluster.closed_pools
-        self.usable = tuple(
-            pool for pool in self.pools if usable(pool, snapshot.clouds) and pool.metadata.name not in closed
-        )
+    def __init__(self, inputs: Inputs[ScaleUpCarry, ScaleUpPlan]) -> None:
+        super().__init__(inputs)
+        snapshot = inputs.snapshot
+        self.carry = inputs.carry
+        """What the next pass must know, as far as steps have decided."""
+        self.compute: Callable[[], ScaleUpPlan] | None = None
+        self.requeue_within: datetime | None = None
+        self.is_computing = inputs.is_computing
+        self.cluster = self.facts.get(ClusterState)
+        self.catalog = self.facts.get(OfferingCatalog)
+        self.replacements = self.facts.get(ReplacementPods)
+        self.options = provisioning_options(snapshot, self.cluster, self.catalog, self.replacements)
+        self.pools: Sequence[NodePool] = self.options.pools
+        self.usable = self.options.usable
+        """Pools for which machines may be launched now."""
         self.requests: Table[NodeRequest] = snapshot.table(NODE_REQUESTS)
-        self.catalog = catalog_in(snapshot, settings.provision)
-        self.terminating = terminating_in(snapshot)
-        """Nodes that somebody wants to be rid of."""
-        self.closed = self.cluster.closed_offerings | self.catalog.closed
-        """Pools and offerings that this pool must not buy."""
-        self.waiting = waiting_in(snapshot)
+        self.terminating = self.options.terminating
+        self.closed = self.options.closed
+        """Pools and offerings that this pool must not launch."""
+        pending = self.facts.get(PendingPods)
+        self.waiting = pending.all
         """All who want a place."""
-        self.virtual_pods = virtual_pods_in(snapshot)
+        self.virtual_pods = pending.virtual
         """Of those, the ones that are not there yet."""
-        self.gangs = gangs_in(snapshot)
+        self.gangs = self.facts.get(PendingGangs).gangs
         """Pods that start together."""
-        self.displaced = displaced_in(snapshot)
-        self.dead = {one.node for one in self.displaced.values()} | {
-            name for name, node in snapshot.out_of_service.items() if out_of_service_taint(node) is not None
-        }
-        """Nodes that are out of service: they are no room, whatever was planned before."""
+        self.dead = self.options.dead
+        """Nodes that are out of service: they are no capacity, whatever was planned before."""
         self.verdicts: Mapping[str, PodResult] = {}
+        """What plans have said of pods that still wait."""
+
+    @property
+    def plan(self) -> ScaleUpPlan:
+        """The last plan."""
+        return self.carry.plan
 
     @cached_property
     def held(self) -> list[PoolMachine]:
         """All machines of all pools."""
-        return holdings(self.snapshot, self.catalog, just_launched(self.snapshot, self.state))
+        return holdings(self.snapshot, self.catalog, just_launched(self.snapshot, self.outcomes))
 
     @cached_property
     def circumstances(self) -> RetryFingerprint:
@@ -82,14 +88,14 @@ class ScaleUpContext:
         """Whether the pods that it was bought for still have their places on it."""
         if request.metadata.name in self.dead or self._is_hopeless(request) or self._is_kept_closed(request):
             return False
-        return has_places(request, self.snapshot, self.state, self.settings.provision)
+        return has_places(request, self.snapshot, self.clock, self.settings.provision)
 
     def _is_kept_closed(self, request: NodeRequest) -> bool:
         """Whether its node is ready and not opened, because what it was is not given back to it in time."""
         node = self.snapshot.closed.get(request.metadata.name)
         if node is None or request.status.phase != "Ready" or self.now < self.hand_over_ends(request):
             return False
-        return awaits_memory(node, self.state, self.settings)
+        return awaits_memory(node, self.inputs.replica, self.settings)
 
     def is_coming(self, request: NodeRequest) -> bool:
         """Whether a node may still come of it in time."""
@@ -107,4 +113,4 @@ class ScaleUpContext:
 
     def hand_over_ends(self, request: NodeRequest) -> datetime:
         """When these pods should be there, now that the machine is ready."""
-        return hand_over_ends(request, self.now, self.state, self.settings.provision)
+        return hand_over_ends(request, self.clock, self.settings.provision)

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from growth.api.actions import CreateObject, PatchObject
 from growth.api.annotations import TEMPLATE, mark_of
-from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
-from growth.api.node_pool import NodePool
+from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.node_request import FORESEES, HANDS_KEYS, PLANNED_FOR, PROBE, WAKES, NodeRequest
 from growth.api.references import reference_by_name, reference_to
-from growth.decide.facts.pending_pods import is_announced, is_successor
+from growth.decide.facts.replacement_pods import is_successor
+from growth.decide.facts.upcoming_job_pods import is_announced
 from growth.decide.scale_up.context import ScaleUpContext
 from growth.decide.scale_up.planned_launch import PlannedLaunch
+from growth.decide.writes.node_requests import owned_by
 
 
 def asked_for(wanted: PlannedLaunch) -> CreateObject:
@@ -61,12 +62,6 @@ def _for_whom(uids: tuple[str, ...]) -> str:
 
 def _for_who_follows(wanted: PlannedLaunch) -> str:
     return " with room for those who follow: more and more is wanted" if wanted.foresees else ""
-
-
-def owned_by(pool: NodePool) -> dict[str, str]:
-    """The owner of every request: without its pool it means nothing."""
-    meta = pool.metadata
-    return {"apiVersion": NODE_POOLS.api_version, "kind": NODE_POOLS.name, "name": meta.name, "uid": meta.uid}
 
 
 def joined(outlook: ScaleUpContext) -> Iterator[PatchObject]:

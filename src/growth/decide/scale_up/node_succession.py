@@ -33,7 +33,7 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon
 from growth.decide.capacity.pool_inventory import PoolMachine
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.pending_pods import displaced_in
+from growth.decide.facts.replacement_pods import ReplacementPods
 from growth.decide.scale_up.planned_launch import PlannedLaunch
 from growth.observe.snapshot import Snapshot
 
@@ -58,10 +58,12 @@ class Predecessor(msgspec.Struct, frozen=True):
     """Whether it goes because it was unready for long."""
 
 
-def predecessors(snapshot: Snapshot, held: Iterable[PoolMachine]) -> tuple[Predecessor, ...]:
+def predecessors(
+    snapshot: Snapshot, replacements: ReplacementPods, held: Iterable[PoolMachine]
+) -> tuple[Predecessor, ...]:
     """All of them; ``held`` are the machines that are ours."""
     virtual_pods: dict[str, set[str]] = {}
-    for uid, one in displaced_in(snapshot).items():
+    for uid, one in replacements.pods.items():
         virtual_pods.setdefault(one.node, set()).add(uid)
     removals = snapshot.table(NODE_REMOVAL_REQUESTS).values()
     removed = {one.node_name for one in removals if IF_UNREADY in one.metadata.annotations}

@@ -30,17 +30,17 @@ from growth.api.pod import Pod
 from growth.api.settings.model import GrowSettings
 from growth.decide.capacity.node_startup import shortfall
 from growth.decide.capacity.offering_catalog import offering_for
+from growth.decide.capacity.pool_inventory import Shortage
 from growth.decide.capacity.retry_fingerprint import RetryFingerprint
 from growth.decide.capacity.upcoming_nodes import still_fitting
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.pending_pods import is_announced
+from growth.decide.facts.upcoming_job_pods import is_announced
 from growth.decide.fit.demand import why_not
 from growth.decide.fit.node_resources import has_room
 from growth.decide.fit.template_node import allocatable_from
 from growth.decide.scale_up.context import ScaleUpContext
 from growth.decide.scale_up.pod_results import PodResult, PodResults
 from growth.decide.scale_up.pool_selection import NoMatchingPool, PoolSelection
-from growth.decide.solver.minimum_nodes import Shortage
 from growth.decide.writes.pod_wakeup import nudge
 
 _FREE_FAILURES: Final = 2
@@ -86,7 +86,7 @@ _EXPECTED: Final = timedelta(seconds=15)
 _NUDGE_AFTER: Final = timedelta(seconds=3)
 
 
-class PendingPods(msgspec.Struct):
+class SortedPods(msgspec.Struct):
     """The pods that wait, each once."""
 
     unserved: list[Pod] = []
@@ -104,7 +104,7 @@ class PendingPods(msgspec.Struct):
     """When it may stand otherwise with one of them."""
 
 
-def sort_out(outlook: ScaleUpContext, *, is_node_new: bool) -> PendingPods:
+def sort_out(outlook: ScaleUpContext, *, is_node_new: bool) -> SortedPods:
     """Look at everybody whom a scheduler refused; if one of them needs a machine, also at those it has not tried yet.
 
     A scheduler that refuses one of a crowd will refuse the others, in its time. Who is planned for together is packed
@@ -113,11 +113,11 @@ def sort_out(outlook: ScaleUpContext, *, is_node_new: bool) -> PendingPods:
     Stand-ins of pods that are not there yet (``decide.facts.pending_pods``) are demand, although no scheduler refused
     them. The first pods of a job may be there while the others are announced: they are demand with these.
     """
-    found = PendingPods()
+    found = SortedPods()
     sorting = _Sorting(outlook, _places(outlook, found), is_node_new=is_node_new)
     for uid, pod in outlook.snapshot.refused.items():
         sorting.put(uid, pod, found)
-    virtual_pods = PendingPods()
+    virtual_pods = SortedPods()
     for uid, pod in outlook.virtual_pods.items():
         sorting.put(uid, pod, virtual_pods)
     is_refusing, starting = bool(found.unserved or found.seated), _starting(virtual_pods)
@@ -127,7 +127,7 @@ def sort_out(outlook: ScaleUpContext, *, is_node_new: bool) -> PendingPods:
     found.expected += virtual_pods.expected
     found.wake_at += virtual_pods.wake_at
     if is_refusing or starting:
-        counts = PendingPods()
+        counts = SortedPods()
         for uid, pod in outlook.snapshot.untried.items():
             if is_refusing or _owner(pod) in starting:
                 sorting.put(uid, pod, counts)
@@ -142,7 +142,7 @@ def sort_out(outlook: ScaleUpContext, *, is_node_new: bool) -> PendingPods:
     return found
 
 
-def _keep_whole(outlook: ScaleUpContext, found: PendingPods) -> None:
+def _keep_whole(outlook: ScaleUpContext, found: SortedPods) -> None:
     """Take pods out of the demand whose gangs are not demand as a whole: they would get machines in vain."""
     served = {pod.metadata.uid for pod in (*found.unserved, *found.seated, *found.expected)}
     held = frozenset[str]().union(*(gang.pods for gang in outlook.gangs if not gang.pods <= served))
@@ -158,7 +158,7 @@ def _keep_whole(outlook: ScaleUpContext, found: PendingPods) -> None:
     found.unserved = kept
 
 
-def _starting(virtual_pods: PendingPods) -> set[str]:
+def _starting(virtual_pods: SortedPods) -> set[str]:
     """Jobs of which pods are announced that need machines."""
     wanting = (*virtual_pods.unserved, *virtual_pods.seated)
     return {_owner(pod) for pod in wanting if is_announced(pod.metadata.uid)} - {""}
@@ -176,7 +176,7 @@ class _Sorting:
         self._outlook, self._places, self._is_node_new = outlook, places, is_node_new
         self._matching = PoolSelection(outlook.pools, outlook.usable)
 
-    def put(self, uid: str, pod: Pod, found: PendingPods) -> None:
+    def put(self, uid: str, pod: Pod, found: SortedPods) -> None:
         """One pod."""
         outlook, now = self._outlook, self._outlook.now
         again_after = outlook.settings.grow.back_off
@@ -218,7 +218,7 @@ def nodes_expected(outlook: ScaleUpContext) -> set[str]:
     return found
 
 
-def _places(outlook: ScaleUpContext, waiting: PendingPods) -> set[str]:
+def _places(outlook: ScaleUpContext, waiting: SortedPods) -> set[str]:
     """Uids of pods that have a place on a machine that is coming."""
     found: set[str] = set()
     for request in outlook.requests.values():
@@ -269,7 +269,7 @@ def _is_expected(outlook: ScaleUpContext, pod: Pod, verdict: PodResult) -> bool:
     return has_room(snapshot.room.free(verdict.node), snapshot.shapes.requests_of(pod.spec))
 
 
-def _expect(outlook: ScaleUpContext, pod: Pod, verdict: PodResult, found: PendingPods) -> None:
+def _expect(outlook: ScaleUpContext, pod: Pod, verdict: PodResult, found: SortedPods) -> None:
     found.wake_at.append(verdict.at + _EXPECTED)
     if is_ahead(verdict.at + _NUDGE_AFTER, outlook.now, _NUDGE_AFTER):
         found.wake_at.append(verdict.at + _NUDGE_AFTER)

@@ -3,7 +3,7 @@
 Everything that it reads is its own: the World goes on meanwhile.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -11,12 +11,14 @@ import msgspec
 
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
+from growth.api.out_of_service import SHUTDOWN, out_of_service_taint
 from growth.api.pod import Pod
+from growth.decide.capacity.pool_inventory import Shortage
 from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.capacity.retry_fingerprint import RetryFingerprint
 from growth.decide.capacity.upcoming_nodes import UpcomingNode, enter, seat
 from growth.decide.facts.gangs import Gang, GangFindings
-from growth.decide.facts.pending_pods import ReplacementPod, clear
+from growth.decide.facts.replacement_pods import ReplacementPod
 from growth.decide.fit.demand import ExcludedPod, has_place, why_unplaceable
 from growth.decide.fit.inter_pod_affinity import feared_by
 from growth.decide.fit.simulated_cluster import SimulatedCluster
@@ -25,7 +27,7 @@ from growth.decide.scale_up.gang_placement import plan_together, without_held_ba
 from growth.decide.scale_up.node_succession import Predecessor, succeeding
 from growth.decide.scale_up.planned_launch import PlannedLaunch
 from growth.decide.scale_up.probes import Probe, launched
-from growth.decide.solver.minimum_nodes import Shortage, closed_by, less_launched, warmed
+from growth.decide.solver.minimum_nodes import closed_by, less_launched, warmed
 from growth.decide.solver.node_options import NodeOption, NodeOptions, node_options_of
 from growth.decide.solver.placement_solution import Outcome, PlacementSolution
 from growth.decide.writes.node_patches import without_mark
@@ -255,3 +257,16 @@ def _joining(
         hands_keys = known.hands_keys or any(uid in solution.keep for uid in uids)
         joining.append(UpcomingPlacements(filled.node, uids, hands_keys, tuple(uid for uid in uids if uid in shy)))
     return tuple(joining), expected
+
+
+def clear(simulated: SimulatedCluster, displaced: Iterable[ReplacementPod]) -> None:
+    """Take them off their nodes, so that they stand in nobody's way, and keep these closed: they are no room."""
+    nodes: dict[str, None] = {}
+    for one in displaced:
+        simulated.remove(one.uid, one.node)
+        nodes[one.node] = None
+    for name in nodes:
+        node = simulated.nodes[name]
+        if out_of_service_taint(node) is None:  # it is written in this moment
+            spec = msgspec.structs.replace(node.spec, taints=(*node.spec.taints, SHUTDOWN))
+            simulated.change_node(msgspec.structs.replace(node, spec=spec))

@@ -12,13 +12,13 @@ from growth.api.references import reference_to
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.fit.demand import why_not
 from growth.decide.scale_up.context import ScaleUpContext
-from growth.decide.scale_up.pending_pods import PendingPods
+from growth.decide.scale_up.pending_pods import SortedPods
 from growth.decide.scale_up.pool_selection import POOL_UNUSABLE, PoolSelection
 
 _ACTION: Final = "Planning"
 
 
-def told(outlook: ScaleUpContext, waiting: PendingPods) -> Iterator[Action | Hold]:
+def told(outlook: ScaleUpContext, waiting: SortedPods) -> Iterator[Action | Hold]:
     """Everything that there is to say now."""
     for pod, unmatched in waiting.unmatched:
         if unmatched.reason == POOL_UNUSABLE:  # the pool itself says why
@@ -75,7 +75,7 @@ def _said(pod: Pod, reason: str, why: str) -> tuple[Action | Hold, ...]:
     return held_and_reported(reference_to(PODS, pod.metadata), reason=reason, why=why, action=_ACTION)
 
 
-def _cleared(outlook: ScaleUpContext, waiting: PendingPods) -> Iterator[PatchObject]:
+def _cleared(outlook: ScaleUpContext, waiting: SortedPods) -> Iterator[PatchObject]:
     """End the count of failures of pods that have a node, or a place by a plan: only failures in a row count."""
     placed = {pod.metadata.uid for pod in (*waiting.seated, *waiting.expected)}
     for uid, pod in outlook.snapshot.marked.items():

@@ -122,7 +122,7 @@ class _Pool:
     def _overdue_at(self, pods: Sequence[Pod]) -> datetime:
         """When the first of them has waited as long as a launch takes to fail."""
         outlook = self._outlook
-        since = min(outlook.state.since(pod.metadata.creation_timestamp, outlook.now) for pod in pods)
+        since = min(outlook.since(pod.metadata.creation_timestamp) for pod in pods)
         return since + outlook.settings.provision.machine_within
 
     def _waits_in_vain(self, pods: Sequence[Pod], found: ProbeSchedule, *, is_any_unplanned: bool) -> bool:

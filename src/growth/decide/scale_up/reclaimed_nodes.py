@@ -7,8 +7,7 @@ from growth.api.kinds import NODES
 from growth.api.offering import POOL
 from growth.api.references import reference_to
 from growth.api.taints import has_traces, is_tainted
-from growth.decide.consolidation.active_moves import moving_in
-from growth.decide.facts.nominated_nodes import note_expected
+from growth.decide.facts.kept_nodes import NominatedNodes
 from growth.decide.scale_up.context import ScaleUpContext
 from growth.decide.scale_up.pending_pods import nodes_expected
 from growth.decide.writes.node_patches import unmarked
@@ -16,7 +15,7 @@ from growth.decide.writes.node_patches import unmarked
 
 def spare_nodes(outlook: ScaleUpContext) -> tuple[str, ...]:
     """Marked nodes that can be had back: their removal has not begun, and their pool stays."""
-    terminating = moving_in(outlook.snapshot).terminating
+    terminating = outlook.snapshot.active_moves.terminating
     staying = {pool.metadata.name for pool in outlook.pools if pool.metadata.deletion_timestamp is None}
     return tuple(
         sorted(
@@ -32,7 +31,7 @@ def spare_nodes(outlook: ScaleUpContext) -> tuple[str, ...]:
 def taken_back(outlook: ScaleUpContext) -> Iterator[Action]:
     """Take the mark off nodes on which pods are expected; those who remove nodes are told to leave them alone."""
     nodes = nodes_expected(outlook)
-    note_expected(outlook.snapshot, nodes)
+    outlook.provided.append(NominatedNodes(frozenset(nodes)))
     for name in sorted(nodes):
         node = outlook.snapshot.nodes[name]
         if has_traces(node):

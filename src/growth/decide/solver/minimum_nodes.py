@@ -7,24 +7,12 @@ from typing import Final
 import msgspec
 
 from growth.api.offering import Offering, in_pool
+from growth.decide.capacity.pool_inventory import Shortage
 from growth.decide.solver.node_options import NodeOption, NodeOptions
 from growth.decide.solver.placement_solution import PlannedNode
 
 # Prices are fractions: three times 0.1 must fit into 0.3.
 _ROUNDING: Final = 1e-9
-
-
-class Shortage(msgspec.Struct, frozen=True):
-    """So many machines of a type are missing in a pool."""
-
-    pool: str
-    server_type: str
-    missing: int
-
-    @property
-    def name(self) -> str:
-        """What it goes by where pods go by their uids."""
-        return f"{self.pool}/{self.server_type}/{self.missing}"
 
 
 def warmed(

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from growth.api.actions import PatchObject
-from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.node_pool import NodePool
 from growth.api.node_request import NodeRequest, NodeRequestStatus
 from growth.api.phases import RequestPhase
@@ -76,3 +76,9 @@ def moved(
         subresource="status",
         resource_version=request.metadata.resource_version,
     )
+
+
+def owned_by(pool: NodePool) -> dict[str, str]:
+    """The owner of every request: without its pool it means nothing."""
+    meta = pool.metadata
+    return {"apiVersion": NODE_POOLS.api_version, "kind": NODE_POOLS.name, "name": meta.name, "uid": meta.uid}

@@ -1,4 +1,4 @@
-"""What is shown of moves to cheaper nodes."""
+"""What is measured of moves to cheaper nodes, as it is shown."""
 
 import msgspec
 from prometheus_client import CollectorRegistry
@@ -8,17 +8,23 @@ from growth.api.growth_kinds import NODE_MOVES
 from growth.api.meta import ObjectMeta
 from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.phases import MovePhase
-from growth.decide.consolidation.decider import ConsolidationCarry
+from growth.decide.consolidation.carry import ConsolidationCarry
+from growth.decide.consolidation.context import ConsolidationContext
+from growth.decide.consolidation.decider import next_carry
+from growth.decide.consolidation.metrics import measured
 from growth.decide.consolidation.move import Move
 from growth.decide.consolidation.move_search import MoveAdvice
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
-from growth.run.move_metrics import MoveMetrics
-from tests.decide.scale_down.stage import NAME, NOW, a_node, a_pool, a_snapshot
-from tests.run.test_queue_metrics import samples
+from growth.run.metrics import CapabilityMetrics
+from tests.decide.passes import Given
+from tests.decide.queue.test_metrics import samples
+from tests.decide.scale_down.stage import NAME, NOW, SETTINGS, a_node, a_pool, a_snapshot
 
 SAVES = 'growth_savings_per_hour{pool="default"}'
 ADVICE = MoveAdvice(3.0, 1.5, 1.5, 1.5, (Move((NAME,), (), (), 2.0, 0.5),))
+NOTHING = MoveAdvice(1.5, 1.5, 1.5, 1.5)
+OPTIMIZED = a_pool(disruption={"mode": "act"})
 
 
 def a_move(phase: MovePhase = "Buying") -> NodeMove:
@@ -26,7 +32,7 @@ def a_move(phase: MovePhase = "Buying") -> NodeMove:
     return NodeMove(ObjectMeta(name="move-1", uid="move"), spec, NodeMoveStatus(phase))
 
 
-def seen(*moves: NodeMove, pools: tuple[object, ...] = (a_pool(),)) -> Snapshot:
+def seen(*moves: NodeMove, pools: tuple[object, ...] = (OPTIMIZED,)) -> Snapshot:
     snapshot = a_snapshot(*pools, a_node(), now=NOW)
     table: Table[NodeMove] = Table()
     table.hear([Change(ChangeType.ADDED, move, None) for move in moves])
@@ -34,16 +40,35 @@ def seen(*moves: NodeMove, pools: tuple[object, ...] = (a_pool(),)) -> Snapshot:
 
 
 class Shown:
+    """The metrics of moves after some passes; ``advice`` is what the last one came to."""
+
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self.metrics = MoveMetrics(self._registry)
+        self._metrics = CapabilityMetrics(self._registry)
+        self._carry = ConsolidationCarry()
 
-    def after(self, snapshot: Snapshot, memory: ConsolidationCarry | None = None) -> dict[str, float]:
-        self.metrics.show(snapshot, memory)
+    def after(self, snapshot: Snapshot, advice: MoveAdvice | None = None) -> dict[str, float]:
+        context = ConsolidationContext(Given(carry=self._carry).inputs(snapshot, SETTINGS))
+        if advice is not None:
+            context.carry = msgspec.structs.replace(self._carry, advice=advice, asked_about=("default",))
+        carry = next_carry(context)
+        self._metrics.apply("consolidate", measured(context, carry))
+        self._carry = carry
+        return self.now()
+
+    def end(self) -> dict[str, float]:
+        """The term of this leader ends."""
+        self._metrics.clear("consolidate")
+        self._carry = ConsolidationCarry()
         return self.now()
 
     def now(self) -> dict[str, float]:
-        return {name: figure for name, figure in samples(self._registry).items() if "created" not in name}
+        names = ("growth_moves", "growth_savings")
+        return {
+            name: figure
+            for name, figure in samples(self._registry).items()
+            if name.startswith(names) and "created" not in name
+        }
 
 
 def test_a_move_is_active_until_it_is_over_and_then_counted_once() -> None:
@@ -68,26 +93,23 @@ def test_what_was_over_before_anybody_looked_is_not_counted() -> None:
 
 
 def test_what_the_advised_moves_save_is_shown_by_pool_until_the_next_advice() -> None:
-    shown, memory = Shown(), ConsolidationCarry(asked_about=("default",), advice=ADVICE)
-    assert shown.after(seen(), memory)[SAVES] == 1.5
-    assert shown.after(seen(), memory)[SAVES] == 1.5
-    nothing = ConsolidationCarry(asked_about=("default",), advice=MoveAdvice(1.5, 1.5, 1.5, 1.5))
-    assert shown.after(seen(), nothing)[SAVES] == 0, "nothing to save is said, so none can be told from unknown"
+    shown = Shown()
+    assert shown.after(seen(), ADVICE)[SAVES] == 1.5
+    assert shown.after(seen(), ADVICE)[SAVES] == 1.5
+    assert shown.after(seen())[SAVES] == 1.5
+    assert shown.after(seen(), NOTHING)[SAVES] == 0, "nothing to save is said, so none can be told from unknown"
 
 
 def test_a_pool_that_is_gone_and_one_that_is_not_optimised_any_more_are_not_shown() -> None:
-    shown, memory = Shown(), ConsolidationCarry(asked_about=("default",), advice=ADVICE)
-    assert SAVES in shown.after(seen(), memory)
-    assert SAVES not in shown.after(seen(pools=()), memory)
-    assert SAVES in Shown().after(seen(), memory)
-    off = Shown()
-    off.after(seen(), memory)
-    assert SAVES not in off.after(seen(), None)
+    gone, off = Shown(), Shown()
+    assert SAVES in gone.after(seen(), ADVICE)
+    assert SAVES not in gone.after(seen(pools=()), ADVICE)
+    assert SAVES in off.after(seen(), ADVICE)
+    assert SAVES not in off.after(seen(pools=(a_pool(disruption={"mode": "off"}),)))
 
 
 def test_who_does_not_lead_shows_none_and_counts_nothing_that_ends_elsewhere() -> None:
-    shown, memory = Shown(), ConsolidationCarry(asked_about=("default",), advice=ADVICE)
-    shown.after(seen(a_move()), memory)
-    shown.metrics.clear()
-    assert shown.now() == {"growth_moves_active": 0}
-    assert shown.after(seen(a_move("Done")), memory) == {"growth_moves_active": 0, SAVES: 1.5}
+    shown = Shown()
+    shown.after(seen(a_move()), ADVICE)
+    assert shown.end() == {"growth_moves_active": 0}
+    assert shown.after(seen(a_move("Done")), ADVICE) == {"growth_moves_active": 0, SAVES: 1.5}

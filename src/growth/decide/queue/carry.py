@@ -1,0 +1,31 @@
+"""What the queue carries over to the next pass."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from growth.decide.queue.assumed_admissions import AssumedAdmission
+from growth.decide.queue.context import Key
+from growth.decide.queue.index import QueueIndex
+from growth.decide.queue.queue_status import QueueReports
+from growth.decide.queue.status_write_budget import StatusWriteBudget
+from growth.decide.queue.usage_figures import QueueFigures
+from growth.decide.queue.workload_events import WorkloadEvents
+
+
+class QueueCarry(msgspec.Struct, frozen=True):
+    """What was decided and is not seen yet, what there is to show, and what need not be worked out again."""
+
+    assumed: AssumedAdmission = AssumedAdmission()
+    reported: Mapping[Key, int] = {}
+    """Of which version of a workload something was told just now."""
+    news: WorkloadEvents = WorkloadEvents()
+    queues: QueueReports = QueueReports()
+    remarks: StatusWriteBudget = StatusWriteBudget(per_second=30, most=100, left=100)
+    """For saying why somebody waits."""
+    index: QueueIndex | None = None
+
+    @property
+    def figures(self) -> Mapping[str, QueueFigures]:
+        """How full each ClusterQueue is."""
+        return self.queues.figures
