@@ -26,8 +26,8 @@ from growth.api.settings.model import RegistrySettings
 from growth.cli.status_report import LeaderView, StatusReport, report_of
 from growth.decide.facts.cluster_state import ClusterHealth, ClusterState, GroupKey, NodeState, Unit
 from growth.decide.registry.cluster_health import checked
-from growth.decide.registry.decider import status_of
 from growth.decide.registry.pool_health import PoolTally, grouped
+from growth.decide.registry.status_report import status_of
 
 NOW: Final = datetime(2026, 11, 15, 3, 0, tzinfo=UTC)
 NAMESPACE: Final = "growth-system"

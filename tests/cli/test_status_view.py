@@ -12,7 +12,7 @@ from growth.api.node_pool import NodeCounts, NodePoolStatus, Unhealthy
 from growth.cli.status_report import LeaderView, StatusReport
 from growth.cli.status_view import view
 from growth.decide.facts.cluster_state import NodeState
-from growth.decide.registry.decider import status_of
+from growth.decide.registry.status_report import status_of
 
 ONE_POOL = a_pool("default", NodePoolStatus(nodes=NodeCounts(ready=12)))
 GONE = LeaderView(

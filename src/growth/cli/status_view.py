@@ -15,20 +15,19 @@ from growth.api.growth_status import TroubledNode
 from growth.api.timestamp import format_time
 from growth.cli.formatting import span
 from growth.cli.status_report import ClosedOffering, HealthSummary, PoolStatusRow, StatusReport
-from growth.decide.facts.cluster_state import NodeState
 
 _WIDE: Final = 100
 _WORDS: Final = {
-    NodeState.REMOVAL_FAILED: ("could not be removed", "bold red"),
-    NodeState.UNREADY: ("unready", "red"),
-    NodeState.FAILED_TO_START: ("failed to start", "red"),
-    NodeState.NEVER_REGISTERED: ("never registered", "red"),
-    NodeState.NEVER_CREATED: ("never created", "yellow"),
-    NodeState.BEING_REMOVED: ("leaving", "magenta"),
-    NodeState.REQUESTED: ("asked for", "cyan"),
-    NodeState.BOOTING: ("booting", "cyan"),
-    NodeState.READY: ("ready", "green"),
-    NodeState.FOREIGN: ("not ours", "dim"),
+    "RemovalFailed": ("could not be removed", "bold red"),
+    "Unready": ("unready", "red"),
+    "FailedToStart": ("failed to start", "red"),
+    "NeverRegistered": ("never registered", "red"),
+    "NeverCreated": ("never created", "yellow"),
+    "BeingRemoved": ("leaving", "magenta"),
+    "Requested": ("asked for", "cyan"),
+    "Booting": ("booting", "cyan"),
+    "Ready": ("ready", "green"),
+    "Foreign": ("not ours", "dim"),
 }
 # What a pool's status counts; the first two always, the others if there are some.
 _COUNTS: Final = {
@@ -109,7 +108,7 @@ def _leader(report: StatusReport) -> Iterable[Text]:
 
 def _nodes(report: StatusReport) -> Text:
     counts = dict(report.states)
-    ready = {NodeState.READY.value: counts.pop(NodeState.READY.value, 0)}
+    ready = {"Ready": counts.pop("Ready", 0)}
     told = [_count(report, state, count) for state, count in {**ready, **counts}.items() if count]
     line = Text().append("nodes  ", style="dim")
     return line.append_text(Text(", ").join(told)) if told else line.append("there are none")
@@ -117,13 +116,13 @@ def _nodes(report: StatusReport) -> Text:
 
 def _count(report: StatusReport, state: str, count: int) -> Text:
     words, style = _words(state)
-    unready = f" ({report.foreign_unready:,} of them unready)" if state == NodeState.FOREIGN else ""
+    unready = f" ({report.foreign_unready:,} of them unready)" if state == "Foreign" else ""
     return Text.assemble((f"{count:,} {words}", style), (unready if report.foreign_unready else "", "red"))
 
 
 def _words(state: str) -> tuple[str, str]:
     """A state in words; one that this version does not know speaks for itself."""
-    return _WORDS[NodeState(state)] if state in set(NodeState) else (state, "")
+    return _WORDS.get(state, (state, ""))
 
 
 # Pools
@@ -221,8 +220,8 @@ def _troubled(report: StatusReport, width: int, rows: int | None) -> RenderableT
 
 def _more(report: StatusReport, shown: Sequence[TroubledNode], hidden: int) -> str:
     all_of_them = Counter(report.states)
-    all_of_them[NodeState.READY.value] = 0
-    all_of_them[NodeState.FOREIGN.value] = report.foreign_unready
+    all_of_them["Ready"] = 0
+    all_of_them["Foreign"] = report.foreign_unready
     rest = all_of_them - Counter(one.state for one in shown)
     told = ", ".join(f"{count:,} {_words(state)[0]}" for state, count in rest.items())
     return f"and {hidden:,} more{f': {told}' if told else ''}"
@@ -258,9 +257,9 @@ def _commands(report: StatusReport) -> Iterable[tuple[str, str]]:
         yield "growth status --namespace NAME", "if it is in another one"
         yield "growth manifests --help", "if it is to be installed"
         return
-    if silent := _first(report, NodeState.UNREADY, NodeState.FAILED_TO_START, NodeState.FOREIGN):
+    if silent := _first(report, "Unready", "FailedToStart", "Foreign"):
         yield f"kubectl describe node {silent}", "what its kubelet said last"
-    if stuck := _first(report, NodeState.REMOVAL_FAILED):
+    if stuck := _first(report, "RemovalFailed"):
         yield f"growth request retry {stuck}", "once its provider lets it go"
     if closed := [pool.name for pool in report.pools if pool.closed or pool.problem]:
         yield f"kubectl describe np {closed[0]}", "what was learnt about it"
@@ -268,5 +267,5 @@ def _commands(report: StatusReport) -> Iterable[tuple[str, str]]:
     yield "growth top --follow", "pools and machines, live"
 
 
-def _first(report: StatusReport, *states: NodeState) -> str:
+def _first(report: StatusReport, *states: str) -> str:
     return next((one.name for state in states for one in report.troubled if one.state == state), "")

@@ -1,6 +1,5 @@
 """What deciders count and measure, as values: the loop hands them to whoever exposes them."""
 
-from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -28,8 +27,3 @@ class Measurement(msgspec.Struct, frozen=True):
     metric: Metric
     value: float
     labels: tuple[str, ...] = ()
-
-
-def gauges(metric: Metric, values: Mapping[tuple[str, ...], float]) -> list[Measurement]:
-    """Return a measurement for each set of labels."""
-    return [Measurement(metric, value, labels) for labels, value in values.items()]

@@ -11,7 +11,7 @@ from growth.decide.consolidation.move_search import advise
 from growth.decide.consolidation.pod_movability import PodBindings
 from growth.decide.consolidation.problem import ConsolidationProblem
 from growth.decide.consolidation.problem_builder import question_of
-from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.facts.virtual_pods import ReplacementPods
 from growth.observe.cache import ClusterCache
 from tests.decide.consolidation.fleet import judge
 from tests.decide.consolidation.seen import (

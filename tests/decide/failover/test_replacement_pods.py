@@ -16,7 +16,7 @@ from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.pod import Pod
 from growth.api.provider_state import ProviderState
 from growth.api.settings.model import FailoverSettings, Settings
-from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.facts.virtual_pods import ReplacementPods
 from growth.decide.failover.carry import FailoverCarry
 from growth.decide.failover.context import reference
 from growth.decide.failover.decider import CAPABILITY

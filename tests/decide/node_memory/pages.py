@@ -13,7 +13,7 @@ from growth.api.settings.model import MemorySettings, Settings
 from growth.api.tolerations import Taint
 from growth.decide.node_memory.carry import PageResult
 from growth.decide.node_memory.context import NodeMemoryContext
-from growth.decide.node_memory.decider import look_at
+from growth.decide.node_memory.page_round import look_at
 from growth.observe.cache import ClusterCache
 from growth.observe.node_history import NodePage
 from growth_lab.simulator.clock import BEGINNING as NOW

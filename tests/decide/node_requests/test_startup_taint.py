@@ -13,7 +13,7 @@ from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.pod import Pod
 from growth.api.taints import STARTING, closed
 from growth.api.tolerations import NO_EXECUTE, Taint
-from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.facts.virtual_pods import ReplacementPods
 from growth.decide.node_requests.decider import CAPABILITY
 from tests.decide.node_requests.stage import (
     ANOTHER,

@@ -11,7 +11,7 @@ from growth.api.kinds import PODS
 from growth.api.pod import Pod
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import ADMITTED, EVICTED, PODS_READY_TIMEOUT
-from growth.decide.facts.upcoming_job_pods import UpcomingJobPods
+from growth.decide.facts.virtual_pods import UpcomingJobPods
 from growth.decide.queue.decider import CAPABILITY
 from tests.decide.passes import Given, deciding
 from tests.decide.queue.stage import Stage, snapshot_of

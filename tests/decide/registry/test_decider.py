@@ -10,7 +10,8 @@ from growth.api.actions import CreateObject, Hold, PatchObject, RecordEvent
 from growth.api.growth_status import GROWTH_STATUS, STATUS, SUMMARY, ClusterStatus, status_in
 from growth.decide.contract import Decision
 from growth.decide.registry.carry import RegistryCarry
-from growth.decide.registry.decider import CAPABILITY, status_of
+from growth.decide.registry.decider import CAPABILITY
+from growth.decide.registry.status_report import status_of
 from tests.decide.registry.stage import (
     BORN,
     HOUR,

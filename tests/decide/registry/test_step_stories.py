@@ -9,7 +9,7 @@ from growth.api.node import Node
 from growth.api.node_pool import NodePoolStatus, Unhealthy
 from growth.api.settings.model import Settings
 from growth.decide.facts.cluster_state import ClusterState, NodeState, PoolGroup, ReadinessCensus
-from growth.decide.registry.decider import status_of
+from growth.decide.registry.status_report import status_of
 from tests.decide.registry.stage import (
     BORN,
     HOUR,

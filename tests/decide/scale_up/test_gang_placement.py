@@ -8,7 +8,7 @@ from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.capacity.pool_inventory import Shortage
 from growth.decide.facts.gangs import Gang
-from growth.decide.facts.upcoming_job_pods import announcements
+from growth.decide.facts.virtual_pods import announcements
 from growth.decide.scale_up.plan import ScaleUpPlan, answer
 from tests.decide.marketplace import a_cloud, a_node, a_pool
 from tests.decide.scale_up.test_plan import a_coming, ask, launched, uids

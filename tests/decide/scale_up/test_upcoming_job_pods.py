@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from growth.api.node import Node
-from growth.decide.facts.upcoming_job_pods import announcements
+from growth.decide.facts.virtual_pods import announcements
 from tests.decide.marketplace import a_cloud, a_node
 from tests.decide.scale_up.town import LARGE, SMALL, Town, a_pod
 

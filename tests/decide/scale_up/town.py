@@ -39,8 +39,7 @@ from growth.decide.capacity.demand_history import RecentDemand
 from growth.decide.contract import Decision
 from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.facts.gangs import Gang, PendingGangs
-from growth.decide.facts.replacement_pods import ReplacementPods
-from growth.decide.facts.upcoming_job_pods import UpcomingJobPods
+from growth.decide.facts.virtual_pods import ReplacementPods, UpcomingJobPods
 from growth.decide.registry.step import step
 from growth.decide.scale_up.carry import ScaleUpCarry
 from growth.decide.scale_up.decider import CAPABILITY

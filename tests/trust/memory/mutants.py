@@ -76,7 +76,7 @@ MEMORY_MUTANTS: Final = (
     _mutant("nobody looks once more before giving back", {"growth.act.action_runner._check": _no_look}, tests=_RULES),
     _mutant("a transaction goes before its effect", {"transactions._deleted": _gone_first}, tests=_RULES),
     _mutant("a checkpoint comes before the marker", {"checkpoints.is_marked": _always}, tests=_FAULTS),
-    _mutant("who came is written down before who left", {"decider.record": _comes_first}, tests=_RULES),
+    _mutant("who came is written down before who left", {"page_round.record": _comes_first}, tests=_RULES),
     _mutant("nobody waits for who left", {"transaction_log.UnwrittenDepartures.is_before": _nobody_left}, tests=_RULES),
     _mutant(
         "what was removed is not known",

@@ -27,7 +27,7 @@ from growth.api.settings.model import Settings
 from growth.decide.node_memory import transactions
 from growth.decide.node_memory.carry import PageResult
 from growth.decide.node_memory.context import NodeMemoryContext
-from growth.decide.node_memory.decider import look_at
+from growth.decide.node_memory.page_round import look_at
 from growth.observe.cache import ClusterCache
 from tests.act.workshop import Workshop
 from tests.decide.marketplace import NOW

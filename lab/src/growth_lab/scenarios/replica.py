@@ -35,6 +35,7 @@ from growth.decide.pipeline import CAPABILITIES
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch
+from growth.run.health import ProcessHealth
 from growth.run.provider_poller import OpenProvider
 from growth.run.replica import ReplicaConfig, control, new_health
 from growth_lab.scenarios.context import Play
@@ -102,7 +103,12 @@ class Growth:
         self._play, self.settings, self.catalogue = play, settings, catalogue
         self._others, self._points, self._capabilities = others, points, capabilities
         self._provider: KwokProvider | None = None
+        self._health: ProcessHealth | None = None
         self._faults: Mapping[str, str] = {}
+
+    def metrics(self) -> str:
+        """What the process that was started last shows to Prometheus; empty before."""
+        return self._health.metrics.text().decode() if self._health is not None else ""
 
     def set_catalogue(self, text: str) -> None:
         """From now on this is sold, and this is what goes wrong with it."""
@@ -172,7 +178,8 @@ class Growth:
             providers={"kwok": open_kwok, **self._others},
             points=process.points,
         )
-        await control(plant, new_health())
+        self._health = new_health()
+        await control(plant, self._health)
 
 
 async def _is_killed(process: Process, life: asyncio.Task[None]) -> bool:

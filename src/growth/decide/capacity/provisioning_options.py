@@ -8,7 +8,7 @@ from growth.api.out_of_service import out_of_service_taint
 from growth.decide.capacity.offering_catalog import OfferingCatalog
 from growth.decide.capacity.pool_validation import usable
 from growth.decide.facts.cluster_state import ClusterState
-from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.facts.virtual_pods import ReplacementPods
 from growth.observe.snapshot import Snapshot
 
 

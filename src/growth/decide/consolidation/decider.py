@@ -29,7 +29,7 @@ from growth.decide.contract import Capability, CapabilityName, Decision, Inputs,
 from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.facts.kept_nodes import RetainedNodes
 from growth.decide.facts.pending_pods import PendingPods
-from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.facts.virtual_pods import ReplacementPods
 from growth.decide.fit.simulated_cluster import PLACEMENT_KINDS
 
 

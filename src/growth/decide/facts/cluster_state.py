@@ -4,6 +4,7 @@ A unit is a node with its machine and its request, as far as there are these. Th
 (``decide.registry``); the words for it stand here, so that a decider needs no decider to read them.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -47,6 +48,19 @@ MISSING: Final = frozenset({NodeState.REQUESTED, NodeState.NEVER_REGISTERED, Nod
 """S4: these were asked for and have no node."""
 
 
+_COUNTS_AS: Final = {
+    NodeState.REQUESTED: "coming",
+    NodeState.BOOTING: "starting",
+    NodeState.READY: "ready",
+    NodeState.UNREADY: "unready",
+    NodeState.FAILED_TO_START: "failed",
+    NodeState.NEVER_REGISTERED: "missing",
+    NodeState.NEVER_CREATED: "missing",
+    NodeState.BEING_REMOVED: "leaving",
+    NodeState.REMOVAL_FAILED: "stuck",
+}
+
+
 class Unit(msgspec.Struct, frozen=True):
     """One thing that is, or was asked to be, a node."""
 
@@ -87,6 +101,36 @@ class Unit(msgspec.Struct, frozen=True):
         """Whether there is nothing to look at: it works."""
         return self.state is NodeState.READY or (self.state is NodeState.FOREIGN and not self.is_unjustified)
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is not a machine of Growth's."""
+        return self.state is NodeState.FOREIGN
+
+    @property
+    def is_booting(self) -> bool:
+        """Whether its node has registered and has time left to become ready."""
+        return self.state is NodeState.BOOTING
+
+    @property
+    def was_never_created(self) -> bool:
+        """UC4: whether its provider had no machine in time."""
+        return self.state is NodeState.NEVER_CREATED
+
+    @property
+    def never_registered(self) -> bool:
+        """UC5: whether its machine is there, and no node registered in time."""
+        return self.state is NodeState.NEVER_REGISTERED
+
+    @property
+    def failed_to_start(self) -> bool:
+        """UC3: whether its node did not become ready in time."""
+        return self.state is NodeState.FAILED_TO_START
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether no working node will come of it in time."""
+        return self.was_never_created or self.never_registered or self.failed_to_start
+
 
 GroupKey = tuple[str, str]
 """Pool and offering; the offering is empty for a pool as a whole."""
@@ -107,6 +151,14 @@ class PoolGroup(msgspec.Struct, frozen=True):
     improves_at: datetime | None = None
     """When it is healthy again, if nothing more happens to it; None while it is beyond its limits."""
     why: str = ""
+
+    @property
+    def counts_by_role(self) -> Mapping[str, int]:
+        """How many count as what in the pool's status: ``coming``, ``ready``, ``missing`` ..."""
+        found: Counter[str] = Counter()
+        for state, count in self.counts.items():
+            found[_COUNTS_AS[state]] += count
+        return found
 
     @property
     def upcoming(self) -> int:
@@ -185,6 +237,21 @@ class ClusterState(Fact, frozen=True):
             for unit in units:
                 if unit.state in states:
                     yield unit
+
+    @property
+    def ready_units(self) -> Iterator[Unit]:
+        """Those that work, among those that there is something to say about."""
+        return self.in_state(NodeState.READY)
+
+    @property
+    def unready_units(self) -> Iterator[Unit]:
+        """UC3, UC6: those whose nodes are there and do not work."""
+        return self.in_state(NodeState.UNREADY, NodeState.FAILED_TO_START)
+
+    @property
+    def terminating_units(self) -> Iterator[Unit]:
+        """UC7: those that are being removed."""
+        return self.in_state(NodeState.BEING_REMOVED)
 
     @property
     def is_halted(self) -> bool:

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from growth.api.pod import Pod
 from growth.api.settings.model import Settings
 from growth.decide.contract import ClockTrust, Derivation, Fact, Facts, Need
-from growth.decide.facts.replacement_pods import ReplacementPods, is_successor
-from growth.decide.facts.upcoming_job_pods import UpcomingJobPods, is_announced
+from growth.decide.facts.virtual_pods import ReplacementPods, UpcomingJobPods, is_announced, is_successor
 from growth.observe.snapshot import Snapshot
 
 

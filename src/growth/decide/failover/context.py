@@ -16,7 +16,7 @@ from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.decide.context import PassContext
 from growth.decide.contract import Inputs
-from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
+from growth.decide.facts.cluster_state import ClusterState, Unit
 from growth.decide.failover.carry import FailoverCarry
 from growth.decide.failover.evidence import NodeCase
 from growth.decide.failover.machine_lookup import MachineLookup
@@ -86,7 +86,7 @@ class FailoverContext(PassContext[FailoverCarry]):
     def is_foreign(self, node: Node) -> bool:
         """Whether it is not ours."""
         unit = self.unit(node)
-        return unit is None or unit.state is NodeState.FOREIGN
+        return unit is None or unit.is_foreign
 
     def case(self, node: Node) -> NodeCase | None:
         """What is known about it, if it is silent."""

@@ -16,7 +16,7 @@ from growth.api.out_of_service import PROOF
 from growth.decide.context import STOP, Step, Stop, run_steps
 from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, Need, WritePermission, own_namespace
 from growth.decide.facts.cluster_state import ClusterState
-from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.facts.virtual_pods import ReplacementPods
 from growth.decide.failover.carry import FailoverCarry
 from growth.decide.failover.context import FailoverContext
 from growth.decide.failover.fencing import follow_running

@@ -13,7 +13,7 @@ from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.facts.virtual_pods import ReplacementPods
 from growth.decide.failover.context import FailoverContext, reference
 from growth.decide.failover.remaining_objects import left_on
 

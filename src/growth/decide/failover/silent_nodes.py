@@ -15,7 +15,6 @@ from growth.api.machine import PowerReading
 from growth.api.node import Node
 from growth.api.out_of_service import out_of_service_taint
 from growth.decide.elapsed import counts_from, is_ahead
-from growth.decide.facts.cluster_state import NodeState
 from growth.decide.failover.context import IN_THE_WAY, FailoverContext, reference
 from growth.decide.failover.evidence import NodeCase
 from growth.decide.failover.machine_lookup import MachineLocation
@@ -51,7 +50,7 @@ def _silent(context: FailoverContext) -> Iterator[tuple[Node, datetime | None]]:
     snapshot = context.snapshot
     troubled = [unit for units in context.cluster.troubled.values() for unit in units]
     # One that boots has said nothing yet, and so is not silent.
-    unready = [unit.name for unit in troubled if not unit.is_ready and unit.state is not NodeState.BOOTING]
+    unready = [unit.name for unit in troubled if not unit.is_ready and not unit.is_booting]
     for name in dict.fromkeys((*snapshot.heartbeats.silent(context.now), *unready)):
         node, heartbeat = snapshot.nodes.get(name), snapshot.heartbeats.of(name)
         if node is None:

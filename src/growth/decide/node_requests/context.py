@@ -17,7 +17,7 @@ from growth.decide.capacity.provider_failures import FailedRequest, failure_of
 from growth.decide.context import PassContext
 from growth.decide.contract import Inputs
 from growth.decide.elapsed import phase_since
-from growth.decide.facts.cluster_state import ClusterState, NodeState
+from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.node_requests.carry import NodeRequestsCarry
 
 
@@ -64,10 +64,10 @@ class NodeRequestsContext(PassContext[NodeRequestsCarry]):
         """Whether no provider is asked for anything and nothing given up: the cluster is unhealthy."""
         return self.cluster.is_halted
 
-    def state_of(self, request: NodeRequest) -> NodeState | None:
-        """In which state the registry sees its machine."""
+    def was_never_created(self, request: NodeRequest) -> bool:
+        """Whether its provider had no machine in time."""
         unit = self.cluster.request_unit(request.metadata.name)
-        return unit.state if unit is not None else None
+        return unit is not None and unit.was_never_created
 
     def phase_since(self, request: NodeRequest) -> datetime:
         """Since when it is in its phase. That was written by our own clock; when it was made, by the API server's."""

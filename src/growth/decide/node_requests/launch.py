@@ -10,7 +10,6 @@ from growth.api.machine import Machine, request_for
 from growth.api.node_request import NodeRequest
 from growth.api.references import reference_to
 from growth.decide.capacity.provider_failures import ENDING, LIMIT_REACHED, NO_MACHINE, POOL_GONE, POOL_UNCLEAR
-from growth.decide.facts.cluster_state import NodeState
 from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.writes.node_requests import REQUEST_FAILED, REQUESTED, moved
 
@@ -34,7 +33,7 @@ def launch(context: NodeRequestsContext, request: NodeRequest) -> None:
         _give_up(context, request, LIMIT_REACHED, f"it would be too much: {why}")
     elif outcome is not None and outcome.result is Result.REFUSED and outcome.error in ENDING:
         _give_up(context, request, outcome.error, outcome.message, was_asked=True)
-    elif context.state_of(request) is NodeState.NEVER_CREATED and (outcome is not None or offering is None):
+    elif context.was_never_created(request) and (outcome is not None or offering is None):
         # Also if nobody can say any more what it is: until it is given up, nobody plans (step 4).
         why = "its provider had no machine of this name in time"
         _give_up(context, request, NO_MACHINE, why, was_asked=True)

@@ -29,7 +29,6 @@ from growth.decide.capacity.provider_failures import (
     NO_NODE,
     POOL_GONE,
 )
-from growth.decide.facts.cluster_state import NodeState
 from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.writes.node_requests import LABELLED, PROVISIONED, REQUEST_FAILED, moved
 
@@ -139,9 +138,9 @@ def _await_registration(context: NodeRequestsContext, request: NodeRequest) -> b
     unit = context.cluster.request_unit(request.metadata.name)
     if unit is None:
         return False
-    if unit.state is NodeState.NEVER_CREATED:
+    if unit.was_never_created:
         _give_up(context, request, MACHINE_GONE, unit.why, has_machine=False)
-    elif unit.state is NodeState.NEVER_REGISTERED:
+    elif unit.never_registered:
         giving_up = _given_up(context, request, NO_NODE, unit.why, has_machine=True)
         context.unregistered.append((unit.since or context.now, unit.name, unit.pool, giving_up))
         context.said += tell_pods(context, request, NO_NODE, unit.why)
@@ -149,7 +148,7 @@ def _await_registration(context: NodeRequestsContext, request: NodeRequest) -> b
         context.deadlines.append(unit.changes_at)
     elif unit.why:
         context.hold(request, "ProviderSilent", unit.why)
-    return unit.state in (NodeState.NEVER_CREATED, NodeState.NEVER_REGISTERED)
+    return unit.was_never_created or unit.never_registered
 
 
 def _is_gone(context: NodeRequestsContext, request: NodeRequest) -> bool:
@@ -223,7 +222,7 @@ def give_up_unregistered(context: NodeRequestsContext) -> None:
     """Say what becomes of those that were found in this pass."""
     if not context.unregistered:
         return
-    terminating = context.cluster.in_state(NodeState.BEING_REMOVED)
+    terminating = context.cluster.terminating_units
     busy = {unit.pool: unit.name for unit in terminating if not unit.has_node and unit.has_machine}
     for _, name, pool, giving_up in sorted(context.unregistered, key=lambda one: one[:2]):
         if pool in busy:

@@ -1,6 +1,5 @@
 """What is written and reported about each pool."""
 
-from collections import Counter
 from datetime import timedelta
 from typing import Final
 
@@ -30,7 +29,7 @@ from growth.decide.capacity.launch_failures import are_alike
 from growth.decide.capacity.offering_history import PoolObservation, learnt, next_change
 from growth.decide.capacity.pool_inventory import PoolMachine
 from growth.decide.capacity.pool_validation import PoolProblem, provider_of
-from growth.decide.facts.cluster_state import NodeState, PoolGroup
+from growth.decide.facts.cluster_state import PoolGroup
 from growth.decide.pool_status.conditions import EXPANDING, HEALTHY, READY, conditions_of, failing_of, unhealthy_parts
 from growth.decide.pool_status.context import PoolStatusContext
 
@@ -135,24 +134,8 @@ def report_foreign_nodes(context: PoolStatusContext) -> None:
         context.said += held_and_reported(subject, reason="NotOurs", why=why, action=_ACTION)
 
 
-_COUNTED_AS: Final = {
-    NodeState.REQUESTED: "coming",
-    NodeState.BOOTING: "starting",
-    NodeState.READY: "ready",
-    NodeState.UNREADY: "unready",
-    NodeState.FAILED_TO_START: "failed",
-    NodeState.NEVER_REGISTERED: "missing",
-    NodeState.NEVER_CREATED: "missing",
-    NodeState.BEING_REMOVED: "leaving",
-    NodeState.REMOVAL_FAILED: "stuck",
-}
-
-
 def _counts(group: PoolGroup | None) -> NodeCounts:
-    counts: Counter[str] = Counter()
-    for state, count in group.counts.items() if group is not None else ():
-        counts[_COUNTED_AS[state]] += count
-    return NodeCounts(**counts)
+    return NodeCounts(**group.counts_by_role) if group is not None else NodeCounts()
 
 
 def _what_matters(status: NodePoolStatus) -> tuple[object, ...]:

@@ -25,7 +25,7 @@ from growth.decide.context import Step, run_steps
 from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, Need, WritePermission
 from growth.decide.facts.gangs import GangFindings, PendingGangs
 from growth.decide.facts.kept_nodes import RetainedNodes
-from growth.decide.facts.upcoming_job_pods import UpcomingJobPods
+from growth.decide.facts.virtual_pods import UpcomingJobPods
 from growth.decide.queue.admission import admit
 from growth.decide.queue.carry import QueueCarry
 from growth.decide.queue.context import QueueContext

@@ -12,7 +12,7 @@ from typing import Final
 
 from growth.api.queue.workload import EVICTED, ON_STANDING_NODES, PODS_READY, Workload
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.upcoming_job_pods import is_announced_for
+from growth.decide.facts.virtual_pods import is_announced_for
 from growth.decide.queue.context import QueueContext
 from growth.decide.queue.existing_capacity import is_given_time
 from growth.decide.queue.failure_notes import flavors_of, note_failures

@@ -21,7 +21,7 @@ from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.gangs import PendingGangs
-from growth.decide.facts.upcoming_job_pods import UpcomingJobPods, announcements
+from growth.decide.facts.virtual_pods import UpcomingJobPods, announcements
 from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failure_notes import flavors_of
 from growth.decide.queue.flavor_assignment import bound_to

@@ -19,7 +19,7 @@ from growth.api.pod_classification import is_work
 from growth.api.provider_state import cloud_of
 from growth.api.references import reference_to
 from growth.decide.capacity.disruptability import why_busy, why_left_alone
-from growth.decide.facts.cluster_state import NodeState, Unit
+from growth.decide.facts.cluster_state import Unit
 from growth.decide.policy.pool_terms import terms_of
 from growth.decide.scale_down.context import ScaleDownContext
 from growth.decide.scale_down.scale_up_delay import hold_after_scale_up, quiet_until
@@ -77,7 +77,7 @@ def why_unheard_of(context: ScaleDownContext, node: Node, pool: NodePool | None)
     cloud = cloud_of(offering, context.snapshot.clouds)
     if offering and (cloud is None or not cloud.answers):
         return f"nobody says whether its machine is there, which was bought as {offering}"
-    for unit in context.cluster.in_state(NodeState.READY):
+    for unit in context.cluster.ready_units:
         if not unit.has_machine and cloud_of(unit.offering, context.snapshot.clouds) is cloud:
             return f"its provider lists neither its machine nor that of {unit.name}, which works: it is not believed"
     return ""
@@ -95,14 +95,14 @@ def _why_kept(context: ScaleDownContext, node: Node) -> str:
 def _due(context: ScaleDownContext, pool: NodePool) -> list[Unit]:
     return [
         unit
-        for unit in context.cluster.in_state(NodeState.UNREADY, NodeState.FAILED_TO_START)
+        for unit in context.cluster.unready_units
         if unit.pool == pool.metadata.name
         and unit.name in context.snapshot.nodes
-        and (unit.is_long or (unit.state is NodeState.FAILED_TO_START and not unit.has_request))
+        and (unit.is_long or (unit.failed_to_start and not unit.has_request))
     ]
 
 
 def _reason(unit: Unit, pool: NodePool) -> str:
-    if unit.state is NodeState.FAILED_TO_START:
+    if unit.failed_to_start:
         return unit.why
     return f"it was unready for {format_duration(terms_of(pool).unready_after)}: {unit.why}"

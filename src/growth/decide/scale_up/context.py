@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Final
 
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.node_pool import NodePool
@@ -17,17 +16,14 @@ from growth.decide.capacity.retry_fingerprint import RetryFingerprint, circumsta
 from growth.decide.capacity.upcoming_nodes import hand_over_ends, has_places
 from growth.decide.context import PassContext
 from growth.decide.contract import Inputs
-from growth.decide.facts.cluster_state import ClusterState, NodeState
+from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.facts.gangs import PendingGangs
 from growth.decide.facts.pending_pods import PendingPods
-from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.facts.virtual_pods import ReplacementPods
 from growth.decide.scale_up.carry import ScaleUpCarry
 from growth.decide.scale_up.plan import ScaleUpPlan
 from growth.decide.scale_up.pod_results import PodResult
 from growth.observe.table import Table
-
-_NOT_COMING: Final = frozenset({NodeState.NEVER_CREATED, NodeState.NEVER_REGISTERED, NodeState.FAILED_TO_START})
-"""Whose pods need other places, although nobody has given these requests up yet."""
 
 
 class ScaleUpContext(PassContext[ScaleUpCarry]):
@@ -98,9 +94,9 @@ class ScaleUpContext(PassContext[ScaleUpCarry]):
         return awaits_memory(node, self.inputs.replica, self.settings)
 
     def is_coming(self, request: NodeRequest) -> bool:
-        """Whether a node may still come of it in time."""
+        """Whether a node may still come of it in time. If not, its pods need other places before it is given up."""
         unit = self.cluster.request_unit(request.metadata.name)
-        return unit is None or unit.state not in _NOT_COMING
+        return unit is None or not unit.is_lost
 
     def _is_hopeless(self, request: NodeRequest) -> bool:
         """Whether nothing will come of it, and that is a lesson already: else the same would be bought for its pods."""

@@ -24,7 +24,7 @@ from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.facts.gangs import GangFindings, PendingGangs
 from growth.decide.facts.kept_nodes import NominatedNodes
 from growth.decide.facts.pending_pods import PendingPods
-from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.facts.virtual_pods import ReplacementPods
 from growth.decide.fit.simulated_cluster import PLACEMENT_KINDS
 from growth.decide.scale_up.carry import ScaleUpCarry
 from growth.decide.scale_up.context import ScaleUpContext

@@ -7,8 +7,7 @@ from growth.api.annotations import TEMPLATE, mark_of
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.node_request import FORESEES, HANDS_KEYS, PLANNED_FOR, PROBE, WAKES, NodeRequest
 from growth.api.references import reference_by_name, reference_to
-from growth.decide.facts.replacement_pods import is_successor
-from growth.decide.facts.upcoming_job_pods import is_announced
+from growth.decide.facts.virtual_pods import is_announced, is_successor
 from growth.decide.scale_up.context import ScaleUpContext
 from growth.decide.scale_up.planned_launch import PlannedLaunch
 from growth.decide.writes.node_requests import owned_by

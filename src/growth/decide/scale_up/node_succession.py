@@ -33,7 +33,7 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon
 from growth.decide.capacity.pool_inventory import PoolMachine
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.replacement_pods import ReplacementPods
+from growth.decide.facts.virtual_pods import ReplacementPods
 from growth.decide.scale_up.planned_launch import PlannedLaunch
 from growth.observe.snapshot import Snapshot
 

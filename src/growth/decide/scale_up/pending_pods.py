@@ -34,7 +34,7 @@ from growth.decide.capacity.pool_inventory import Shortage
 from growth.decide.capacity.retry_fingerprint import RetryFingerprint
 from growth.decide.capacity.upcoming_nodes import still_fitting
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.upcoming_job_pods import is_announced
+from growth.decide.facts.virtual_pods import is_announced
 from growth.decide.fit.demand import why_not
 from growth.decide.fit.node_resources import has_room
 from growth.decide.fit.template_node import allocatable_from

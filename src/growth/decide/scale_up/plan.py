@@ -18,7 +18,7 @@ from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.capacity.retry_fingerprint import RetryFingerprint
 from growth.decide.capacity.upcoming_nodes import UpcomingNode, enter, seat
 from growth.decide.facts.gangs import Gang, GangFindings
-from growth.decide.facts.replacement_pods import ReplacementPod
+from growth.decide.facts.virtual_pods import ReplacementPod
 from growth.decide.fit.demand import ExcludedPod, has_place, why_unplaceable
 from growth.decide.fit.inter_pod_affinity import feared_by
 from growth.decide.fit.simulated_cluster import SimulatedCluster
