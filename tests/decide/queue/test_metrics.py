@@ -1,9 +1,10 @@
 """What is measured of the queue, as it is shown."""
 
+import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
 
 from growth.decide.queue.carry import QueueCarry
-from growth.decide.queue.metrics import measured
+from growth.decide.queue.metrics import gauges_of, measured
 from growth.decide.queue.queue_status import QueueReports
 from growth.decide.queue.usage_figures import QueueFigures
 from growth.decide.queue.workload_events import WorkloadEvents
@@ -26,7 +27,7 @@ class Shown:
         self._metrics = CapabilityMetrics(self._registry)
 
     def after(self, carry: QueueCarry) -> dict[str, float]:
-        self._metrics.apply("queue", measured(carry))
+        self._metrics.apply("queue", measured(msgspec.structs.replace(carry, gauges=gauges_of(carry))))
         return self.now()
 
     def end(self) -> dict[str, float]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from growth.decide.measurement import Measurement
 from growth.decide.queue.assumed_admissions import AssumedAdmission
 from growth.decide.queue.context import Key
 from growth.decide.queue.index import QueueIndex
@@ -23,6 +24,8 @@ class QueueCarry(msgspec.Struct, frozen=True):
     queues: QueueReports = QueueReports()
     remarks: StatusWriteBudget = StatusWriteBudget(per_second=30, most=100, left=100)
     """For saying why somebody waits."""
+    gauges: Mapping[str, tuple[QueueFigures, tuple[Measurement, ...]]] = {}
+    """By ClusterQueue, what is measured of it, and the figures that this was made of."""
     index: QueueIndex | None = None
 
     @property

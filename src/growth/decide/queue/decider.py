@@ -31,7 +31,7 @@ from growth.decide.queue.carry import QueueCarry
 from growth.decide.queue.context import QueueContext
 from growth.decide.queue.jobs import follow_jobs
 from growth.decide.queue.kueue_coexistence import ALIVE, let_go, live_kueue, told_of_leftovers
-from growth.decide.queue.metrics import METRICS, measured
+from growth.decide.queue.metrics import METRICS, gauges_of, measured
 from growth.decide.queue.orphaned_workloads import note_absence
 from growth.decide.queue.plain_pods import follow_pods
 from growth.decide.queue.queue_entry import line_up
@@ -136,8 +136,9 @@ def decide_workloads(inputs: Inputs[QueueCarry, None]) -> Decision[QueueCarry]:
     context = QueueContext(inputs, inputs.carry.index, remarks)
     run_steps(context, STEPS)
     context.deadlines[:] = context.instants
-    context.measurements.extend(measured(context.next_carry))
-    return context.decision(context.next_carry)
+    carry = msgspec.structs.replace(context.next_carry, gauges=gauges_of(context.next_carry))
+    context.measurements.extend(measured(carry))
+    return context.decision(carry)
 
 
 CAPABILITY: Final = Capability(
