@@ -81,20 +81,20 @@ def test_computed_fact_may_be_needed_by_an_earlier_stage() -> None:
 
 
 def test_stage_reads_only_the_facts_that_it_needs() -> None:
-    facts = FactBoard(()).facts_for(WAITER)
+    facts = FactBoard().facts_for(WAITER)
     assert facts.get(Guests) == Guests()
     with pytest.raises(UndeclaredFact, match="Room is not among the needs of this stage"):
         facts.get(Room)
 
 
 def test_fact_of_a_stage_reaches_later_ones() -> None:
-    board = FactBoard(())
+    board = FactBoard()
     board.add((Guests(("ada",)),))
     assert board.facts_for(COOK).get(Guests).names == ("ada",)
 
 
 def test_consumer_of_a_failed_stage_is_skipped_or_goes_on_with_the_default() -> None:
-    board = FactBoard(())
+    board = FactBoard()
     board.fail(HOST)
     assert board.why_skipped(COOK) == "host failed, and cook needs its Guests"
     assert board.why_skipped(WAITER) is None
@@ -102,7 +102,7 @@ def test_consumer_of_a_failed_stage_is_skipped_or_goes_on_with_the_default() -> 
 
 
 def test_failure_is_passed_on_by_a_derivation() -> None:
-    board = FactBoard(())
+    board = FactBoard()
     board.fail(ROOM)
     assert board.why_skipped(HOST) is not None
     board.fail(HOST)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from growth.api.actions import Hold, RecordEvent
-from growth.decide.contract import Decision, Inputs
-from growth.decide.measurement import Measurement, Metric
+from growth.decide.contract import Decision, Inputs, Measurement, Metric
 from growth.observe.snapshot import Snapshot
 from growth_lab.simulator.clock import Clock
 from tests.act.workshop import REQUEST, a_create, a_purchase

@@ -20,6 +20,7 @@ from growth.decide.pipeline import UnknownCapability, chosen
 from growth.kube.access import find_access
 from growth.kube.client import connect
 from growth.kube.errors import KubeError
+from growth.run.capability_plugins import CapabilityNotUsable, installed_capabilities
 
 
 @click.command()
@@ -45,9 +46,12 @@ def doctor(context: click.Context, effective: EffectiveSettings, only: str, outp
     """
     settings = effective.settings
     try:
-        capabilities = chosen([name.strip() for name in only.split(",") if name.strip()])
+        names = [name.strip() for name in only.split(",") if name.strip()]
+        capabilities = chosen(names, installed_capabilities())
     except UnknownCapability as error:
         raise UsageError(f"--only {only}: {error}") from error
+    except CapabilityNotUsable as error:
+        raise click.ClickException(str(error)) from error
     try:
         report = run_interruptible(_read(settings, tuple(one for one in capabilities if one.is_enabled(settings))))
     except KubeError as error:

@@ -23,7 +23,7 @@ from growth.cli.reports.machines import LimitUsage, fleet_of
 from growth.cli.snapshot import reading
 from growth.cloud.errors import ProviderError
 from growth.decide.capacity.pool_validation import FINALIZER, problems
-from growth.decide.pipeline import CAPABILITIES
+from growth.decide.consolidation.decider import CAPABILITY
 from growth.decide.registry.step import step
 from growth.kube.client import Client
 from growth.observe.cache import ClusterCache
@@ -71,7 +71,7 @@ def _used(limit: LimitUsage) -> str:
     return f"{limit.name} {limit.used / size:.4g} of {limit.most / size:.4g}{unit}"
 
 
-KINDS: Final[tuple[Kind[Any], ...]] = next(one.watches for one in CAPABILITIES if one.name == "consolidate")
+KINDS: Final[tuple[Kind[Any], ...]] = CAPABILITY.watches
 """What Growth sees when it thinks of moves, which is more than it sees when it buys."""
 # Catalogues, and lists of thousands of machines, are read page by page.
 _PATIENCE_SECONDS: Final = 60.0

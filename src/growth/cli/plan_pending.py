@@ -26,8 +26,7 @@ from growth.decide.scale_up.carry import ScaleUpCarry
 from growth.decide.scale_up.context import ScaleUpContext
 from growth.decide.scale_up.decider import decide
 from growth.decide.scale_up.pending_pods import sort_out
-from growth.decide.scale_up.plan import NO_PLAN, ScaleUpPlan
-from growth.decide.scale_up.planned_launch import PlannedLaunch
+from growth.decide.scale_up.plan import NO_PLAN, PlannedLaunch, ScaleUpPlan
 from growth.decide.scale_up.pool_selection import PoolSelection
 from growth.observe.snapshot import Snapshot
 

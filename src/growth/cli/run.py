@@ -23,6 +23,7 @@ from growth.kube.access import find_access
 from growth.kube.client import Client, connect
 from growth.kube.errors import ApiError, KubeError
 from growth.kube.leader_election import unique_identity
+from growth.run.capability_plugins import CapabilityNotUsable, installed_capabilities
 from growth.run.health import ProcessHealth, serving
 from growth.run.logs import set_up_logs
 from growth.run.missing_features import missing_features, sentence_about
@@ -52,9 +53,12 @@ def run(effective: EffectiveSettings, only: str) -> None:
     """
     settings, host = effective.settings, this_process(unique_identity(socket.gethostname()))
     try:
-        capabilities = chosen([name.strip() for name in only.split(",") if name.strip()])
+        names = [name.strip() for name in only.split(",") if name.strip()]
+        capabilities = chosen(names, installed_capabilities())
     except UnknownCapability as error:
         raise UsageError(f"--only {only}: {error}") from error
+    except CapabilityNotUsable as error:
+        raise click.ClickException(str(error)) from error
     try:
         providers = open_providers(settings, host.now)
     except Invalid as error:

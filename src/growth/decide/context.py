@@ -6,8 +6,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from growth.api.actions import Action, Hold
 from growth.api.settings.model import Settings
-from growth.decide.contract import CarryT, ClockTrust, Decision, Fact, Facts, Inputs, Outcomes
-from growth.decide.measurement import Measurement
+from growth.decide.contract import CarryT, ClockTrust, Decision, Fact, Facts, Inputs, Measurement, Outcomes
 from growth.observe.snapshot import Snapshot
 
 

@@ -16,7 +16,7 @@ A stage reads only facts that it needs (``Need``), and only those of earlier sta
 that rule.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, Final
@@ -116,10 +116,8 @@ def stages_of(capabilities: Iterable[Capability[Any, Any]], known: Sequence[Stag
 class FactBoard:
     """The facts of one pass so far, and those whose providers failed."""
 
-    def __init__(self, computed: Iterable[Fact]) -> None:
-        self._known: dict[type[Fact], Fact] = {}
-        for fact in computed:
-            self._known[_kind_of(fact)] = fact
+    def __init__(self, computed: Mapping[type[Fact], Fact] | None = None) -> None:
+        self._known: dict[type[Fact], Fact] = dict(computed or {})
         self._failed: dict[type[Fact], str] = {}
 
     def add(self, facts: Iterable[Fact]) -> None:
@@ -146,12 +144,6 @@ class FactBoard:
         """Since when the cluster is healthy enough to act in."""
         found = self._known.get(RecoveredAt)
         return found.at if isinstance(found, RecoveredAt) else None
-
-
-def _kind_of(fact: Fact) -> type[Fact]:
-    """Return the type under which a computed fact is needed: the result may be of a subclass."""
-    kinds = [one.computes for one in CAPABILITIES if one.computes is not None and isinstance(fact, one.computes)]
-    return kinds[0] if kinds else type(fact)
 
 
 class UnknownCapability(ValueError):

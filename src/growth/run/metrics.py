@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from growth.api.actions import Hold, Outcome
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.phases import REMOVAL_MOVES
-from growth.decide.measurement import CALL_SECONDS, Measurement, Metric
+from growth.decide.contract import CALL_SECONDS, Measurement, Metric
 from growth.decide.pipeline import CAPABILITIES
 from growth.kube.event_recorder import EventRecorder
 from growth.observe.cache import ClusterCache

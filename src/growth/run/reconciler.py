@@ -10,6 +10,7 @@ named.
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -21,21 +22,10 @@ from growth.api.growth_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.references import reference_by_name, shown
 from growth.api.settings.model import Settings
-from growth.decide.contract import (
-    Capability,
-    CapabilityName,
-    ClockTrust,
-    Decider,
-    Decision,
-    Derivation,
-    Fact,
-    Inputs,
-    Outcomes,
-    Replica,
-)
-from growth.decide.pipeline import FactBoard, stages_of
+from growth.decide.contract import Capability, CapabilityName, ClockTrust, Outcomes, Replica
+from growth.decide.pipeline import stages_of
+from growth.decide.stage_runner import PassInputs, StageEnd, StageRunner
 from growth.observe.cache import ClusterCache
-from growth.observe.snapshot import Snapshot
 from growth.run.background_computation import BackgroundComputations
 from growth.run.metrics import Metrics
 from growth.run.runtime import Runtime, WallClock
@@ -105,8 +95,7 @@ class Reconciler:
         self._metrics = metrics
         self._pass_seconds = metrics.pass_seconds.labels(role)
         self._heartbeat = heartbeat
-        self._stages = stages_of(capabilities)
-        self._replica = Replica(host.identity, enabled)
+        self._runner = StageRunner(stages_of(capabilities), settings, Replica(host.identity, enabled))
         self._computations = BackgroundComputations(host.compute, self.wake, metrics)
         self._woken = asyncio.Event()
         self._clock = asyncio.get_running_loop().time
@@ -114,8 +103,6 @@ class Reconciler:
         self._pause_seconds = 0.0
         self._reasons: dict[str, set[str]] = {}
         self._failing: dict[str, str] = {}
-        self._carries: dict[str, Any] = {}
-        self._derived: dict[type[Fact], Fact] = {}
         self._wall = WallClock(host.now, self._clock)
 
     def wake(self) -> None:
@@ -143,11 +130,10 @@ class Reconciler:
 
     def shut_down(self, executor: Executor) -> None:
         """Let capabilities decide a last time; what they wanted before and is not begun is forgotten."""
-        snapshot = self._cache.snapshot(self._wall.read())
-        for capability in self._capabilities:
-            if capability.on_shutdown is not None:
-                decision = self._decide(capability, snapshot, FactBoard(()), executor, capability.on_shutdown)
-                executor.want(capability.name, decision.actions if decision is not None else ())
+        for end in self._runner.shut_down(self._given(executor)):
+            if end.error is not None:
+                self._complain(end.stage.name, end.error)
+            executor.want(end.stage.name, end.decision.actions if end.decision is not None else ())
 
     async def _wait(self) -> None:
         """Until somebody wakes us or the earliest deadline has come."""
@@ -173,106 +159,47 @@ class Reconciler:
     def _pass(self, executor: Executor) -> None:
         """One synchronous step: the cache does not change while it is read."""
         started = self._clock()
-        snapshot = self._cache.snapshot(self._wall.read())
-        board = FactBoard(self._computed())
-        for stage in self._stages:
-            if isinstance(stage, Derivation):
-                self._derive(stage, snapshot, board)
-            elif (why := board.why_skipped(stage)) is not None:
-                self._skip(stage, why, snapshot.now, executor)
-                board.fail(stage)
-            else:
-                decision = self._decide(stage, snapshot, board, executor, stage.decide)
-                if decision is None:
-                    board.fail(stage)
-                else:
-                    board.add(decision.facts)
-                    self._follow(stage, decision, snapshot.now, executor)
+        given = self._given(executor)
+        ends = self._runner.run(given)
+        while True:
+            began = time.perf_counter()
+            end = next(ends, None)
+            if end is None:
+                break
+            if not end.why_skipped:
+                self._metrics.decider_seconds.labels(end.stage.name).observe(time.perf_counter() - began)
+            self._follow(end, given.snapshot.now, executor)
         seconds = self._clock() - started
         self._pause_seconds = min(_PAUSE_PER_PASS * seconds, _LONGEST_PAUSE_SECONDS)
         self._pass_seconds.observe(seconds)
 
-    def _computed(self) -> Iterable[Fact]:
-        """Facts that background computations came to."""
-        for capability in self._capabilities:
-            result = self._computations.answer(capability.name)
-            if capability.computes is not None and isinstance(result, capability.computes):
-                yield result
-
-    def _derive(self, stage: Derivation[Any], snapshot: Snapshot, board: FactBoard) -> None:
-        """Derive a fact from its last value. If that fails, nothing of it is remembered."""
-        previous = self._derived.pop(stage.provides, None)
-        if board.why_skipped(stage) is not None:
-            board.fail(stage)
-            return
-        try:
-            with self._metrics.decider_seconds.labels(stage.name).time():
-                trust = self._trust(board, snapshot.now)
-                fact = stage.derive(snapshot, self._settings, board.facts_for(stage), trust, previous)
-        except Exception as error:
-            self._metrics.decider_failures.labels(stage.name).inc()
-            self._complain(stage.name, error)
-            board.fail(stage)
-            return
-        self._failing.pop(stage.name, None)
-        self._derived[stage.provides] = fact
-        board.add((fact, *stage.derive_more(fact)))
-
-    def _skip(self, capability: Capability[Any, Any], why: str, now: datetime, executor: Executor) -> None:
-        subject = reference_by_name(CONFIG_MAPS, GROWTH_STATUS, self._settings.namespace)
-        self._record(capability.name, [Hold(subject=subject, why=why, reason="DependencyFailed")])
-        self._drop(capability, now, executor)
-
-    def _drop(self, capability: Capability[Any, Any], now: datetime, executor: Executor) -> None:
-        """What it wanted before was decided on what was seen then."""
-        executor.want(capability.name, ())
-        self._deadlines[capability.name] = now + _AGAIN_AFTER_FAILURE
-
-    def _trust(self, board: FactBoard, now: datetime) -> ClockTrust:
-        return ClockTrust(
-            now=now,
-            steady_since=self._wall.steady_since,
-            slipped_at=self._wall.even_since,
-            healthy_since=board.recovered_at,
+    def _given(self, executor: Executor) -> PassInputs:
+        snapshot = self._cache.snapshot(self._wall.read())
+        return PassInputs(
+            snapshot=snapshot,
+            clock=ClockTrust(snapshot.now, self._wall.steady_since, self._wall.even_since),
+            outcomes=Outcomes(executor.outcomes),
+            computations={one.name: self._computations.state(one.name) for one in self._capabilities},
         )
 
-    def _decide(
-        self,
-        capability: Capability[Any, Any],
-        snapshot: Snapshot,
-        board: FactBoard,
-        executor: Executor,
-        decide: Decider[Any, Any],
-    ) -> Decision[Any] | None:
-        name = capability.name
-        try:
-            if name not in self._carries:
-                self._carries[name] = capability.initial_carry(snapshot, self._settings)
-            inputs = Inputs[Any, Any](
-                snapshot=snapshot,
-                settings=self._settings,
-                facts=board.facts_for(capability),
-                carry=self._carries[name],
-                clock=self._trust(board, snapshot.now),
-                computation=self._computations.state(name),
-                outcomes=Outcomes(executor.outcomes),
-                replica=self._replica,
-            )
-            with self._metrics.decider_seconds.labels(name).time():
-                decision = decide(inputs)
-        except Exception as error:  # a defect in one capability must not end the others
+    def _follow(self, end: StageEnd, now: datetime, executor: Executor) -> None:
+        name, decision = end.stage.name, end.decision
+        if end.error is not None:
             self._metrics.decider_failures.labels(name).inc()
-            self._complain(name, error)
-            self._drop(capability, snapshot.now, executor)
-            return None
-        self._failing.pop(name, None)
-        return decision
-
-    def _follow(
-        self, capability: Capability[Any, Any], decision: Decision[Any], now: datetime, executor: Executor
-    ) -> None:
-        name, at = capability.name, decision.requeue_at
-        self._carries[name] = decision.carry
+            self._complain(name, end.error)
+        else:
+            self._failing.pop(name, None)
+        if not isinstance(end.stage, Capability):
+            return
+        if decision is None:
+            if end.why_skipped:
+                subject = reference_by_name(CONFIG_MAPS, GROWTH_STATUS, self._settings.namespace)
+                self._record(name, [Hold(subject=subject, why=end.why_skipped, reason="DependencyFailed")])
+            # What it wanted before was decided on what was seen then.
+            executor.want(name, ())
+            self._deadlines[name] = now + _AGAIN_AFTER_FAILURE
+            return
+        at = decision.requeue_at
         self._metrics.apply(name, decision.measurements)
         self._deadlines[name] = now + _AGAIN if at is not None and at <= now else at
         self._record(name, list(decision.holds))

@@ -17,7 +17,7 @@ from growth.api.timestamp import format_time
 from growth.decide.facts.kept_nodes import RetainedNodes
 from growth.decide.queue.carry import QueueCarry
 from growth.decide.queue.decider import decide_workloads
-from growth.decide.queue.retained_nodes import MACHINES
+from growth.decide.queue.requeue import MACHINES
 from tests.builders import a_node
 from tests.decide.passes import Given, facts_in
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of

@@ -16,8 +16,7 @@ from growth.api.tolerations import Taint
 from growth.decide.contract import Decision
 from growth.decide.facts.kept_nodes import RetainedNodes
 from growth.decide.facts.virtual_pods import ReplacementPods
-from growth.decide.queue.requeue import RequeuePolicy
-from growth.decide.queue.retained_nodes import MACHINES, machines_kept_for
+from growth.decide.queue.requeue import MACHINES, RequeuePolicy, machines_kept_for
 from growth.decide.scale_down.decider import CAPABILITY
 from tests.decide.passes import Given, deciding
 from tests.decide.scale_down.stage import (

@@ -6,7 +6,7 @@ from typing import Final
 from growth.api.offering import POOL
 from growth.decide.consolidation.carry import ConsolidationCarry
 from growth.decide.consolidation.context import ConsolidationContext
-from growth.decide.measurement import Measurement, Metric
+from growth.decide.contract import Measurement, Metric
 
 ENDED: Final = Metric("growth_moves", "Moves that ended, by reason and result.", "counter", ("reason", "result"))
 ACTIVE: Final = Metric("growth_moves_active", "Moves that are being carried out.", "gauge")

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from growth.decide.contract import Measurement, Metric
 from growth.decide.failover.carry import FailoverCarry
 from growth.decide.failover.evidence import Finding
-from growth.decide.measurement import Measurement, Metric
 
 # Fine where failover should be done (docs/failover.md), coarse where an operator is needed.
 _SECONDS: Final = (10, 15, 20, 25, 30, 35, 40, 45, 60, 80, 120, 300, 600)

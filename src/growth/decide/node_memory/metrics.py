@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from growth.decide.measurement import CALL_SECONDS, Measurement, Metric
+from growth.decide.contract import CALL_SECONDS, Measurement, Metric
 from growth.decide.node_memory.carry import NodeMemoryCarry
 
 OLDEST: Final = Metric(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from growth.decide.measurement import Measurement
+from growth.decide.contract import Measurement
 from growth.decide.queue.assumed_admissions import AssumedAdmission
 from growth.decide.queue.context import Key
 from growth.decide.queue.index import QueueIndex

@@ -4,7 +4,7 @@ an operator made, and none for each job."""
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from growth.decide.measurement import Measurement, Metric
+from growth.decide.contract import Measurement, Metric
 from growth.decide.queue.carry import QueueCarry
 from growth.decide.queue.usage_figures import QueueFigures
 

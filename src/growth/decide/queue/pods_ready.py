@@ -21,8 +21,7 @@ from growth.api.queue.workload import (
 from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failure_notes import flavors_of, note_failures
 from growth.decide.queue.provisioning_deadline import LaunchingNode, extended, reported
-from growth.decide.queue.requeue import ReadinessDeadline, later, next_state, term_of
-from growth.decide.queue.retained_nodes import MACHINES
+from growth.decide.queue.requeue import MACHINES, ReadinessDeadline, later, next_state, term_of
 from growth.decide.queue.unready_reasons import complaint, diagnosis
 from growth.decide.queue.workload_patch import WorkloadDraft
 

@@ -26,6 +26,7 @@ from growth.api.queue.workload import (
     RequeueState,
     Workload,
 )
+from growth.decide.elapsed import is_ahead
 
 _END: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -46,6 +47,9 @@ BACKOFF_FINISHED: Final = "BackoffFinished"
 _JITTER: Final = 0.01
 # Nobody waits for longer, even where no bound is set.
 _EVER: Final = timedelta(days=3_650)
+
+MACHINES: Final = "growth.dev/machines"
+"""Annotation of a workload that was put back: the machines that came, or come, for it."""
 
 
 class RequeuePolicy(msgspec.Struct, frozen=True):
@@ -133,3 +137,19 @@ def is_waiting(workload: Workload, now: datetime) -> bool:
         return False
     is_over = requeued is not None and (requeued.status, requeued.reason) == ("True", BACKOFF_FINISHED)
     return not is_over or workload.status.admission is not None
+
+
+def machines_kept_for(workload: Workload, terms: RequeuePolicy, now: datetime) -> tuple[str, ...]:
+    """Return the machines that must stay until this workload may be tried again.
+
+    They are named on the workload, so a restart forgets none. Other pods may use them meanwhile. After that the time
+    counts that empty nodes are kept, and the workload is served long before. Otherwise a machine that takes longer than
+    the timeout would be terminated and launched again forever.
+    """
+    text, state = workload.metadata.annotations.get(MACHINES, ""), workload.status.requeue_state
+    if not text or state is None or workload.is_finished or not workload.spec.active:
+        return ()
+    # An instant that is farther away than it could ever be set was written by hand: nobody pays for that.
+    longest = delay(state.count or 1, terms, workload.metadata.uid)
+    is_gone = workload.metadata.deletion_timestamp is not None
+    return tuple(text.split(",")) if not is_gone and is_ahead(state.requeue_at, now, longest) else ()

@@ -4,7 +4,7 @@ from growth.api.queue.workload import PODS_READY
 from growth.decide.queue.context import QueueContext
 from growth.decide.queue.flavor_migration import may_have_to_move
 from growth.decide.queue.quota_holders import Key
-from growth.decide.queue.retained_nodes import machines_kept_for
+from growth.decide.queue.requeue import machines_kept_for
 from growth.decide.queue.status_write_budget import BudgetSpending
 from growth.decide.queue.usage_figures import share_of
 from growth.decide.queue.workload_patch import WorkloadDraft

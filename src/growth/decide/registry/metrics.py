@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from growth.decide.contract import Measurement, Metric
 from growth.decide.facts.cluster_state import ClusterState
-from growth.decide.measurement import Measurement, Metric
 
 HEALTHY: Final = Metric("growth_cluster_healthy", "1 if the cluster is healthy, 0 if not; on the leader.", "gauge")
 HALTED: Final = Metric("growth_halted", "1 if nothing is bought or removed because of that.", "gauge")

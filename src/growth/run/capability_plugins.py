@@ -1,0 +1,43 @@
+"""Capabilities from other packages: entry points of the group ``growth.capabilities``, after Growth's own stages."""
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final, cast
+
+from growth.decide.contract import Capability
+from growth.decide.pipeline import CAPABILITIES, PIPELINE, BrokenPipeline, check
+
+GROUP: Final = "growth.capabilities"
+
+
+class CapabilityNotUsable(Exception):
+    """An installed capability cannot be loaded, or does not fit into the pipeline."""
+
+    def __init__(self, entry: EntryPoint, reason: str) -> None:
+        super().__init__(f"capability {entry.name!r} is installed ({entry.value}) and cannot be used: {reason}")
+
+
+def installed_capabilities() -> tuple[Capability[Any, Any], ...]:
+    """Return Growth's own capabilities, and those of other packages. Raises CapabilityNotUsable."""
+    return (*CAPABILITIES, *_plugins())
+
+
+def _plugins() -> Iterator[Capability[Any, Any]]:
+    found: list[Capability[Any, Any]] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+        try:
+            loaded: object = entry.load()
+        except Exception as error:
+            raise CapabilityNotUsable(entry, f"{type(error).__name__}: {error}") from error
+        if not isinstance(loaded, Capability):
+            expected = "expected a Capability (growth.decide.contract)"
+            raise CapabilityNotUsable(entry, f"it is a {type(loaded).__name__}; {expected}")
+        capability = cast("Capability[Any, Any]", loaded)
+        if any(one.name == capability.name for one in (*CAPABILITIES, *found)):
+            raise CapabilityNotUsable(entry, f"another capability has the name {capability.name!r}")
+        try:
+            check((*PIPELINE, *found, capability))
+        except BrokenPipeline as error:
+            raise CapabilityNotUsable(entry, str(error)) from error
+        found.append(capability)
+        yield capability

@@ -1,0 +1,44 @@
+"""A capability of another package, as small as one can be: it counts nodes, and holds if there are none."""
+
+import msgspec
+
+from growth.api.actions import Hold
+from growth.api.core import ObjectReference
+from growth.api.kinds import NODES
+from growth.decide.context import PassContext, run_steps
+from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, Measurement, Metric, Need
+from growth.decide.facts.cluster_state import ClusterState
+
+READY = Metric("toy_ready_nodes", "Nodes that work.", "gauge")
+
+
+class ToyCarry(msgspec.Struct, frozen=True):
+    """How many passes there were."""
+
+    passes: int = 0
+
+
+def count_nodes(context: PassContext[ToyCarry]) -> None:
+    """Measure the nodes, and hold if none works."""
+    ready = context.facts.get(ClusterState).ready
+    context.measurements.append(Measurement(READY, ready))
+    if not ready:
+        subject = ObjectReference(kind="Namespace", name="default", api_version="v1")
+        context.said.append(Hold(subject=subject, why="no node works", reason="NoNodes"))
+
+
+def decide(inputs: Inputs[ToyCarry, None], /) -> Decision[ToyCarry]:
+    """Decide nothing, and say how many nodes work."""
+    context = PassContext(inputs)
+    run_steps(context, (count_nodes,))
+    return context.decision(ToyCarry(inputs.carry.passes + 1))
+
+
+CAPABILITY = Capability(
+    name=CapabilityName("toy"),
+    decide=decide,
+    initial_carry=lambda _snapshot, _settings: ToyCarry(),
+    watches=(NODES,),
+    needs=(Need(ClusterState),),
+    metrics=(READY,),
+)
