@@ -14,7 +14,7 @@ from tests.repository import ROOT, SOURCES
 
 PRODUCT: Final = sorted(SOURCES.rglob("*.py"))
 LAB: Final = sorted((ROOT / "lab/src").rglob("*.py"))
-MOST_FILES, MOST_LINES = 475, 58_884
+MOST_FILES, MOST_LINES = 475, 58_887
 MOST_WITH_ONE_IMPORTER: Final = 87
 """Modules that one other module imports; those of ``cli``, where each command stands alone, do not count."""
 MOST_LOADED: Final = {"--help": 10, "run --help": 400, "status --help": 155}

@@ -23,6 +23,7 @@ from growth.decide.contract import Capability, CapabilityName, Decision, Inputs,
 from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.facts.kept_nodes import NominatedNodes, RetainedNodes
 from growth.decide.facts.pending_pods import PendingPods
+from growth.decide.facts.virtual_pods import ReplacementPods
 from growth.decide.scale_down.carry import ScaleDownCarry
 from growth.decide.scale_down.context import ScaleDownContext
 from growth.decide.scale_down.empty_nodes import empty
@@ -104,6 +105,8 @@ CAPABILITY: Final = Capability(
         Need(ClusterState),
         Need(OfferingCatalog),
         Need(PendingPods),
+        # Among the pending pods; without them a node that was launched for a replacement would look empty.
+        Need(ReplacementPods),
         Need(RetainedNodes),
         Need(NominatedNodes),
     ),
