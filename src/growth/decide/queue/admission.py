@@ -202,7 +202,7 @@ class _Round:
             draft = self._context.draft(key)
             if draft is not None and version == draft.before.metadata.resource_version:
                 self._sent_back[key] = version
-                self._context.mark_evicted(key)
+                self._context.ledger.mark_evicted(key)
         for key, given in self._before.given.items():
             draft = self._context.draft(key)
             if draft is None or given.version != draft.before.metadata.resource_version:
@@ -309,7 +309,7 @@ class _Round:
             return self._refuse(head, name, "WaitingForQuota", found.why)
         for victim in terminating:
             self._send_back(victim, head.key)
-        self._context.use(name, found.usage)
+        self._context.ledger.use(name, found.usage)
         self._room.take(found.sets)
         self._changed(name)
         wait(draft, WAITS_FOR_PREEMPTED, promise(found.chosen, [victim.holder.key[1] for victim in terminating]))
@@ -325,7 +325,7 @@ class _Round:
 
     def _send_back(self, victim: Victim, preemptor: Key) -> None:
         key, draft = victim.holder.key, self._context.drafts[victim.holder.key]
-        self._context.mark_evicted(key)
+        self._context.ledger.mark_evicted(key)
         if draft.workload.holds(EVICTED):
             return
         why = f"{'/'.join(preemptor)} gets its quota"
@@ -359,7 +359,7 @@ class _Round:
         """It uses what it is given."""
         status = msgspec.structs.replace(draft.workload.status, admission=admission)
         usage = usage_of(msgspec.structs.replace(draft.workload, status=status))
-        self._context.use(admission.cluster_queue, usage)
+        self._context.ledger.use(admission.cluster_queue, usage)
         self._room.take_for(draft.workload, admission)
         self._changed(admission.cluster_queue)
         self._is_blocked = self._context.terms.blocks_admission
@@ -372,7 +372,7 @@ class _Round:
             return
         member = self._context.members[name]
         own = {slot: max(0, member.nominal(slot) - member.used(slot)) for slot in found.usage}
-        self._context.use(name, {slot: min(amount, own[slot]) for slot, amount in found.usage.items()})
+        self._context.ledger.use(name, {slot: min(amount, own[slot]) for slot, amount in found.usage.items()})
         self._changed(name)
 
     def _goes_on(self, name: str) -> bool:

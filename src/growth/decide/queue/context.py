@@ -26,6 +26,7 @@ from growth.decide.queue.cluster_queue_status import ClusterQueueCheck
 from growth.decide.queue.flavor_assignment import needs_of
 from growth.decide.queue.flavor_stock import FlavorOfferings, FlavorSupply, backing_in, supply_of
 from growth.decide.queue.index import QueueIndex
+from growth.decide.queue.ledger import QuotaLedger
 from growth.decide.queue.pending_queue import queued_since
 from growth.decide.queue.pod_defaults import PodDefaults
 from growth.decide.queue.provisioning_deadline import LaunchStatus, requests_by_pod
@@ -75,6 +76,7 @@ class QueueContext(PassContext[Any]):
             index.absent = absent
         index.config, index.is_in_use = self.config, True
         self.index: QueueIndex = index
+        self.ledger = QuotaLedger(index)
         self.flavors = self.config.flavors
         self.queues: dict[str, ClusterQueue] = {
             one.metadata.name: one for one in snapshot.table(CLUSTER_QUEUES).values()
@@ -89,8 +91,6 @@ class QueueContext(PassContext[Any]):
         self.drafts = WorkloadDrafts(snapshot.table(WORKLOADS), self.now)
         self.owners: list[str] = []
         """Jobs and pods that are looked at, by uid."""
-        self._evicting: list[Key] = []
-        self._used: list[tuple[str, Mapping[Slot, int]]] = []
         self._supplies: dict[str, FlavorSupply | None] = {}
         self._sit(self.remarks.left)
 
@@ -167,30 +167,9 @@ class QueueContext(PassContext[Any]):
             workload.holds(EVICTED),
         )
 
-    def use(self, queue: str, usage: Mapping[Slot, int]) -> None:
-        """So much is given, or waited for, in this pass: nobody else gets it. It is not seen yet, so it is forgotten
-        when the pass is over."""
-        if queue in self.members:
-            self._used.append((queue, usage))
-            self.members[queue].use_all(usage)
-
-    def mark_evicted(self, key: Key) -> None:
-        """It is decided that it goes: whoever needs somebody to go takes it first."""
-        holder = self.index.seats[key].holder
-        if holder is not None and not holder.is_evicted:
-            self._evicting.append(key)
-            self.index.stir(holder.queue)
-            self.holders[holder.queue][key] = msgspec.structs.replace(holder, is_evicted=True)
-
     def end(self) -> None:
-        """The pass is over: what is used is again what was seen to be."""
-        for queue, usage in self._used:
-            self.members[queue].use_all(usage, -1)
-        for key in self._evicting:
-            seat = self.index.seats.get(key)
-            if seat is not None and seat.holder is not None:
-                self.holders[seat.holder.queue][key] = seat.holder
-                self.index.stir(seat.holder.queue)
+        """The pass is over: nothing is given tentatively any more."""
+        self.ledger.drop()
         self.index.is_in_use = False
 
     @contextmanager
@@ -206,7 +185,7 @@ class QueueContext(PassContext[Any]):
         is_awaited = draft.before.is_reserving and not draft.workload.holds(PODS_READY)
         (self.index.awaited.add if is_awaited else self.index.awaited.discard)(key)
         if draft.workload.holds(EVICTED):
-            self.mark_evicted(key)
+            self.ledger.mark_evicted(key)
 
     @contextmanager
     def listening_to(self, uid: str) -> Generator[None]:
