@@ -14,10 +14,11 @@ from tests.repository import ROOT, SOURCES
 
 PRODUCT: Final = sorted(SOURCES.rglob("*.py"))
 LAB: Final = sorted((ROOT / "lab/src").rglob("*.py"))
-MOST_FILES, MOST_LINES = 475, 58_887
-MOST_WITH_ONE_IMPORTER: Final = 87
-"""Modules that one other module imports; those of ``cli``, where each command stands alone, do not count."""
-MOST_LOADED: Final = {"--help": 10, "run --help": 400, "status --help": 155}
+MOST_FILES, MOST_LINES = 477, 58_928
+MOST_WITH_ONE_IMPORTER: Final = 60
+"""Modules that one other module imports. Those of ``cli`` do not count, where each command stands alone, nor do steps
+and metrics of deciders, which their ``decider.py`` alone imports (decision 11)."""
+MOST_LOADED: Final = {"--help": 10, "run --help": 373, "status --help": 155}
 LOADED: Final = """
 import contextlib, io, sys
 from growth.cli.main import main
@@ -54,7 +55,11 @@ def test_product_is_no_larger() -> None:
 
 
 def test_no_more_modules_serve_a_single_other_one() -> None:
-    alone = [name for name, by in importers().items() if len(by) == 1 and not name.startswith("growth.cli.")]
+    alone = [
+        name
+        for name, by in importers().items()
+        if len(by) == 1 and not name.startswith("growth.cli.") and next(iter(by)).name != "decider.py"
+    ]
     assert len(alone) <= MOST_WITH_ONE_IMPORTER
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from growth.api.disruption import DisruptionBudget
 from growth.api.schema import Schema, schema_of
-from growth.decide.policy.budgets import faults
+from growth.decide.policy.disruption_budgets import faults
 from tests.decide.consolidation.crons import Drawn, schedules
 
 FIELDS: dict[str, Schema] = schema_of(DisruptionBudget)["properties"]

@@ -31,7 +31,7 @@ from growth.decide.consolidation.move_search import advise
 from growth.decide.consolidation.problem import Form, Move
 from growth.decide.consolidation.problem_builder import question_of
 from growth.decide.fit.volume_claims import named_claims
-from growth.decide.policy.budgets import Allowance
+from growth.decide.policy.disruption_budgets import Allowance
 from growth.decide.solver.placement_solution import PlannedNode
 from growth.observe.snapshot import Snapshot
 

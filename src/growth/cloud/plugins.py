@@ -16,6 +16,13 @@ from growth.cloud.errors import Invalid
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 
+# Options of providers that settings of Growth stand for.
+CLUSTER_OPTION: Final = "clusterName"
+TOKEN_SECRET_OPTION: Final = "tokenSecret"  # noqa: S105 - the name of an option
+ENDPOINT_OPTION: Final = "endpoint"
+CATALOGUE_EVERY_OPTION: Final = "catalogueEvery"
+CATALOGUE_OPTION: Final = "catalogue"
+
 GROUP: Final = "growth.providers"
 
 

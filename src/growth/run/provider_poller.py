@@ -20,14 +20,15 @@ from growth.api.duration import format_duration
 from growth.api.provider_state import NOT_ASKED, ProviderState
 from growth.api.settings.model import Settings
 from growth.cloud.errors import ProviderError, RateLimited, Unavailable
-from growth.cloud.hetzner.plugin import (
+from growth.cloud.plugins import (
     CATALOGUE_EVERY_OPTION,
+    CATALOGUE_OPTION,
     CLUSTER_OPTION,
     ENDPOINT_OPTION,
     TOKEN_SECRET_OPTION,
+    ProviderEnvironment,
+    find_provider,
 )
-from growth.cloud.kwok.plugin import CATALOGUE_OPTION
-from growth.cloud.plugins import ProviderEnvironment, find_provider
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from growth.api.annotations import BACK_OFF, BackOff, back_off_of
 from growth.api.settings.model import GrowSettings
 from growth.decide.capacity.retry_fingerprint import RetryFingerprint
-from growth.decide.scale_up.pending_pods import failed, is_held
+from growth.decide.scale_up.pod_backoff import failed, is_held
 from tests.decide.scale_up.town import NOW, a_pod
 
 SETTINGS = GrowSettings()

@@ -14,10 +14,10 @@ from hcloud import Client as HetznerClient
 
 from growth.api.kinds import SECRETS
 from growth.cloud.hetzner.api_client import Connect, connect_to
-from growth.cloud.hetzner.plugin import CLUSTER_OPTION, ENDPOINT_OPTION, TOKEN_SECRET_OPTION, opened
+from growth.cloud.hetzner.plugin import opened
 from growth.cloud.hetzner.provider import HetznerProvider
 from growth.cloud.hetzner.rate_budget import RateBudget
-from growth.cloud.plugins import ProviderEnvironment
+from growth.cloud.plugins import CLUSTER_OPTION, ENDPOINT_OPTION, TOKEN_SECRET_OPTION, ProviderEnvironment
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists

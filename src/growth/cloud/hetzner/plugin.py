@@ -21,12 +21,15 @@ from growth.cloud.hetzner.provider import HetznerProvider
 from growth.cloud.hetzner.rate_budget import RateBudget
 from growth.cloud.hetzner.secrets import ReadToken, token_from_environment, token_from_secret
 from growth.cloud.hetzner.user_data import Renderer
-from growth.cloud.plugins import ProviderEnvironment, check_options
+from growth.cloud.plugins import (
+    CATALOGUE_EVERY_OPTION,
+    CLUSTER_OPTION,
+    ENDPOINT_OPTION,
+    TOKEN_SECRET_OPTION,
+    ProviderEnvironment,
+    check_options,
+)
 
-CLUSTER_OPTION: Final = "clusterName"
-TOKEN_SECRET_OPTION: Final = "tokenSecret"  # noqa: S105 - the name of an option
-ENDPOINT_OPTION: Final = "endpoint"
-CATALOGUE_EVERY_OPTION: Final = "catalogueEvery"
 _NAMES: Final = (CLUSTER_OPTION, TOKEN_SECRET_OPTION, ENDPOINT_OPTION, CATALOGUE_EVERY_OPTION)
 
 _ENDPOINT: Final = "https://api.hetzner.cloud/v1"

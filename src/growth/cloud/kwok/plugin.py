@@ -4,16 +4,13 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
 
 from growth.cloud.errors import Invalid
 from growth.cloud.kwok.catalog import Catalog, CatalogError, read_catalogue, shipped_catalogue
 from growth.cloud.kwok.machine_controller import MachineController
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.provider_errors import as_provider_errors
-from growth.cloud.plugins import ProviderEnvironment, check_options
-
-CATALOGUE_OPTION: Final = "catalogue"
+from growth.cloud.plugins import CATALOGUE_OPTION, ProviderEnvironment, check_options
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from growth.api.node_pool import NodePool
 from growth.api.not_offered import not_offered
 from growth.api.offering import Offering
 from growth.api.provider_state import NOT_ASKED, ProviderState
-from growth.decide.policy.budgets import complaints
+from growth.decide.policy.disruption_budgets import complaints
 
 FINALIZER: Final = "growth.dev/machines"
 """Holds a pool that is deleted until its machines are settled."""

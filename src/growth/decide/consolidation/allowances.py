@@ -11,7 +11,7 @@ from growth.api.node_pool import NodePool
 from growth.api.offering import POOL
 from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.problem import SavingThreshold
-from growth.decide.policy.budgets import Allowance, allowance
+from growth.decide.policy.disruption_budgets import Allowance, allowance
 
 
 def worth_of(pool: NodePool) -> SavingThreshold:

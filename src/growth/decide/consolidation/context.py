@@ -25,7 +25,7 @@ from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.facts.kept_nodes import RetainedNodes
 from growth.decide.facts.pending_pods import PendingPods
 from growth.decide.facts.virtual_pods import ReplacementPods
-from growth.decide.policy.budgets import Allowance
+from growth.decide.policy.disruption_budgets import Allowance
 
 
 class ConsolidationContext(PassContext[ConsolidationCarry]):

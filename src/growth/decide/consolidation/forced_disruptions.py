@@ -23,7 +23,7 @@ from growth.decide.consolidation.allowances import allowance_in, expires_after, 
 from growth.decide.consolidation.candidates import CandidateSet, wished_in
 from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.problem import Candidate, ForcedDisruption
-from growth.decide.policy.budgets import Allowance
+from growth.decide.policy.disruption_budgets import Allowance
 from growth.observe.nodes_by_template import NodeTemplateKey
 
 _ORDER: Final[tuple[Reason, ...]] = ("Requested", "Expired", "Drifted", "Deprecated")

@@ -7,7 +7,7 @@ from growth.api.node import Node
 from growth.api.node_memory import NodeContents, NodeRecord
 from growth.decide.node_memory.claims import RecordClaim, claim_on, claimant, claimed_for, is_lost, lift
 from growth.decide.node_memory.context import PagePass
-from growth.decide.node_memory.restoration import restore, unchanged
+from growth.decide.node_memory.restore_write import restore, unchanged
 from growth.observe.node_history import NodePage
 
 

@@ -19,7 +19,7 @@ from growth.api.node import Node
 from growth.api.node_memory import MARKER, NodeContents, NodeRecord, Transaction, is_marked, is_too_large, with_removed
 from growth.decide.node_memory.claims import RecordClaim, claim_on, claimed_for, lift, must_wait
 from growth.decide.node_memory.context import PagePass
-from growth.decide.node_memory.restoration import restore, unchanged
+from growth.decide.node_memory.restore_write import restore, unchanged
 from growth.decide.node_memory.succession import awaits_another, take_over
 from growth.decide.node_memory.transaction_log import LAG
 

@@ -1,14 +1,4 @@
-"""How long a pod that found no place is left alone.
-
-| failure | tried again after |
-|---|---|
-| 1st, 2nd | 10 s |
-| 3rd, 4th, 5th ... | 30 s, 60 s, 2 min ... 10 min |
-| the one after 10 min | BackOff: time alone does not help any more |
-
-Whatever the record says, a pod is tried again at once when the circumstances are others (``circumstances``).
-
-Who waits, and how it stands with each: who has a place, who is left alone for now, and who is demand.
+"""The pending pods, sorted: which have capacity, which are in backoff, and which are demand.
 
 1. It has a place on a machine that is coming: nothing is to be done. 2. A node that stands has room for it: the
 scheduler will see that, too, or is made to look (``decide.writes.pod_wakeup``). 3. No machine helps it: it is gated,
@@ -27,11 +17,9 @@ from growth.api.annotations import BackOff, back_off_of
 from growth.api.node import Node
 from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
-from growth.api.settings.model import GrowSettings
 from growth.decide.capacity.node_startup import shortfall
 from growth.decide.capacity.offering_catalog import offering_for
 from growth.decide.capacity.pool_inventory import Shortage
-from growth.decide.capacity.retry_fingerprint import RetryFingerprint
 from growth.decide.capacity.upcoming_nodes import still_fitting
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.virtual_pods import is_announced
@@ -39,47 +27,10 @@ from growth.decide.fit.demand import why_not
 from growth.decide.fit.node_resources import has_room
 from growth.decide.fit.template_node import allocatable_from
 from growth.decide.scale_up.context import ScaleUpContext
+from growth.decide.scale_up.pod_backoff import failed, is_held
 from growth.decide.scale_up.pod_results import PodResult, PodResults
 from growth.decide.scale_up.pool_selection import NoMatchingPool, PoolSelection
 from growth.decide.writes.pod_wakeup import nudge
-
-_FREE_FAILURES: Final = 2
-
-
-def failed(before: BackOff | None, now: datetime, saw: str, settings: GrowSettings) -> BackOff:
-    """What to write on a pod that found no place once more; plans may follow each other faster than failures count."""
-    if before is not None and timedelta(0) <= now - before.at < settings.count_failures_every:
-        # People write annotations, too: an end that could not have been set is none.
-        is_right = before.until is None or is_ahead(before.until, now, _longest(settings))
-        return BackOff(
-            before.failures, before.at, before.until if is_right else now + settings.count_failures_every, saw
-        )
-    failures = (before.failures if before else 0) + 1
-    delay = _delay(failures, settings)
-    return BackOff(failures, now, None if delay is None else now + delay, saw)
-
-
-def is_held(record: BackOff, now: datetime, circumstances: RetryFingerprint, settings: GrowSettings) -> bool:
-    """Whether a pod with this record is left alone for now."""
-    if not circumstances.hold_what(record.saw):
-        return False
-    return record.is_final or is_ahead(record.until, now, _longest(settings))
-
-
-def _longest(settings: GrowSettings) -> timedelta:
-    return max(settings.back_off_at_most, settings.count_failures_every)
-
-
-def _delay(failures: int, settings: GrowSettings) -> timedelta | None:
-    if failures <= _FREE_FAILURES:
-        return settings.count_failures_every
-    delay = settings.back_off
-    for _ in range(failures - _FREE_FAILURES - 1):
-        if delay >= settings.back_off_at_most:
-            return None
-        delay *= 2
-    return min(delay, settings.back_off_at_most)
-
 
 # The scheduler sees free room within a second or so, unless nothing wakes the pod; then a nudge does.
 _EXPECTED: Final = timedelta(seconds=15)

@@ -13,7 +13,7 @@ from growth.api.annotations import STARTED_AT
 from growth.api.disruption import DisruptionBudget, Reason
 from growth.api.node import Node
 from growth.api.taints import SCALE_DOWN
-from growth.decide.policy.budgets import Allowance, allowance, complaints
+from growth.decide.policy.disruption_budgets import Allowance, allowance, complaints
 from growth.decide.policy.pool_terms import max_unavailable
 from tests.decide.marketplace import a_pool
 from tests.decide.stages import read
