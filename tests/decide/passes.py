@@ -82,7 +82,7 @@ def deciding(capability: Capability[Any, Any]) -> Pass:
 
 def facts_in(snapshot: Snapshot, settings: Settings, *known: Fact) -> Facts:
     """The facts of this instant."""
-    return facts_at(snapshot, settings, DERIVATIONS, known)
+    return facts_at(snapshot, settings, DERIVATIONS, known, ClockTrust(snapshot.now))
 
 
 def cluster_in(snapshot: Snapshot, settings: Settings) -> ClusterState:

@@ -18,7 +18,7 @@ from growth.decide.contract import (
     Need,
     UndeclaredFact,
 )
-from growth.decide.pipeline import CAPABILITIES, PIPELINE, BrokenPipeline, FactBoard, check, chosen, name_of, stages_of
+from growth.decide.pipeline import CAPABILITIES, PIPELINE, BrokenPipeline, FactBoard, check, chosen, stages_of
 from growth.observe.snapshot import Snapshot
 
 
@@ -97,16 +97,16 @@ def test_consumer_of_a_failed_stage_is_skipped_or_goes_on_with_the_default() -> 
     board = FactBoard()
     board.fail(HOST)
     assert board.why_skipped(COOK) == "host failed, and cook needs its Guests"
-    assert board.why_skipped(WAITER) is None
+    assert board.why_skipped(WAITER) == ""
     assert board.facts_for(WAITER).get(Guests) == Guests()
 
 
 def test_failure_is_passed_on_by_a_derivation() -> None:
     board = FactBoard()
     board.fail(ROOM)
-    assert board.why_skipped(HOST) is not None
+    assert board.why_skipped(HOST) == "room failed, and host needs its Room"
     board.fail(HOST)
-    assert board.why_skipped(COOK) is not None
+    assert board.why_skipped(COOK) == "host failed, and cook needs its Guests"
 
 
 def test_every_fact_of_the_pipeline_has_a_consumer() -> None:
@@ -124,7 +124,7 @@ def test_capability_alone_comes_with_the_derivations_that_it_needs(capability: C
     }
     derivable = {stage.provides for stage in PIPELINE if isinstance(stage, Derivation)}
     assert {need.fact for need in capability.needs} & derivable <= known
-    assert [name_of(stage) for stage in stages if isinstance(stage, Derivation) and not _is_needed(stage, stages)] == []
+    assert [stage.name for stage in stages if isinstance(stage, Derivation) and not _is_needed(stage, stages)] == []
 
 
 def _is_needed(stage: Derivation[Any], stages: tuple[Any, ...]) -> bool:
@@ -137,7 +137,7 @@ def test_who_goes_by_the_registry_brings_its_report_along() -> None:
 
 
 def test_capabilities_have_names_of_their_own() -> None:
-    names = [name_of(stage) for stage in PIPELINE]
+    names = [stage.name for stage in PIPELINE]
     assert len(names) == len(set(names))
 
 

@@ -14,15 +14,14 @@ from growth.api.actions import EditObject, Result
 from growth.api.kinds import NODES
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
-from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, Proof, out_of_service_taint
+from growth.api.out_of_service import HARDWARE, SHUTDOWN, Proof, out_of_service_taint
 from growth.api.settings.model import Settings
 from growth.api.timestamp import format_time
 from growth.cli.errors import NotDone, UsageError
 from growth.cli.node_proof import MachineProvider, NodeProof, NoProvider, OpenProviders, opened
 from growth.cli.node_reader import NodeView, see_known, taken_out_by, timeline_of
 from growth.cloud.errors import ProviderError
-from growth.decide.failover.evidence import NodeCase
-from growth.decide.writes.node_patches import annotated, edited, taint_added
+from growth.decide.failover.out_of_service import proven, tainted
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder
 from growth.run.provider_poller import OpenProvider
@@ -39,36 +38,6 @@ class NodeNote(msgspec.Struct, frozen=True):
     """The taint's value; empty: as the provider's answer is."""
     fence: bool = False
     force: bool = False
-
-
-def tainted(node: Node, proof: Proof, options: NodeNote) -> EditObject:
-    """Taint and note, in one edit of the node as it was seen."""
-    usual = HARDWARE if proof.power is Power.FAILED else SHUTDOWN
-    taint = REASONS.get(options.reason, usual)
-    return edited(
-        node,
-        [taint_added(node, taint), annotated(node, PROOF, proof.text)],
-        f"{options.by} takes it out of service",
-    )
-
-
-def proven(case: NodeCase, node: Node, options: NodeNote, at: datetime) -> Proof:
-    """All that is known about a machine that was proven dead."""
-    answers = case.answers
-    if answers is None:
-        raise ValueError(f"there is no proof about {case.name}")
-    return Proof(
-        tainted_at=at,
-        provider_id=case.provider_id,
-        last_sign=case.last_sign,
-        power=answers.power,
-        first_reading=answers.first_at,
-        last_reading=answers.last_at,
-        readings=answers.count,
-        boot_id=node.status.node_info.boot_id,
-        was_graceful=case.was_stopping,
-        by=options.by,
-    )
 
 
 def forced(reading: PowerReading | None, node: Node, options: NodeNote, at: datetime) -> Proof:
@@ -133,7 +102,7 @@ class NodeDrain:
         case = await proving.prove(node)
 
         async def known(there: Node) -> Proof:
-            return proven(await proving.renewed(case), there, self._wish, now())
+            return proven(await proving.renewed(case), there, now(), by=self._wish.by)
 
         await self._write(node, known)
 
@@ -169,7 +138,8 @@ class NodeDrain:
             if out_of_service_taint(node) is not None:
                 self._talk.say(await self._already(node))  # Growth, or somebody else, was faster
                 return
-            edit = tainted(node, await known(node), self._wish)
+            why, taint = f"{self._wish.by} takes it out of service", REASONS.get(self._wish.reason)
+            edit = tainted(node, await known(node), why, taint)
             if await is_carried_out(self._client, edit, self._talk.now):
                 self._talk.say(f"node {name} is out of service")
                 return

@@ -18,7 +18,7 @@ from growth.cli.errors import UsageError, sentence_for
 from growth.cli.settings_options import with_settings
 from growth.cloud.errors import Invalid
 from growth.decide.contract import Capability
-from growth.decide.pipeline import UnknownCapability, chosen
+from growth.decide.pipeline import CAPABILITIES, UnknownCapability, chosen
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
 from growth.kube.errors import ApiError, KubeError
@@ -35,11 +35,15 @@ from growth.run.signals import run_until_stopped
 _LOG: Final = logging.getLogger(__name__)
 
 
+_ONLY: Final = (
+    f"Capabilities to run, separated by commas: {', '.join(one.name for one in CAPABILITIES)}, and those that other "
+    "packages bring. [default: all of them]"
+)
+
+
 @click.command()
 @with_settings
-@click.option(
-    "--only", metavar="NAMES", default="", help="Capabilities to run, separated by commas. [default: all of them]"
-)
+@click.option("--only", metavar="NAMES", default="", help=_ONLY)
 def run(effective: EffectiveSettings, only: str) -> None:
     """Run Growth until SIGTERM or Ctrl-C.
 

@@ -246,7 +246,7 @@ Decider = Callable[[Inputs[CarryT, ResultT]], Decision[CarryT]]
 
 
 def always(_: Settings) -> bool:
-    """Enable a capability whatever the settings say."""
+    """Enable a capability under all settings."""
     return True
 
 

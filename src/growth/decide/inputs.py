@@ -27,16 +27,15 @@ def facts_at(
     snapshot: Snapshot,
     settings: Settings,
     derivations: Iterable[Derivation[Any]],
-    known: Iterable[Fact] = (),
-    clock: ClockTrust | None = None,
+    known: Iterable[Fact],
+    clock: ClockTrust,
 ) -> Facts:
     """Return the facts of one instant: the known ones, those that can be derived (when they are read), and defaults."""
     by_fact = {one.provides: one for one in derivations}
-    trust = clock or ClockTrust(snapshot.now)
 
     def missing(fact: type[Fact]) -> Fact:
         derivation = by_fact.get(fact)
-        return derivation.derive(snapshot, settings, facts, trust, None) if derivation is not None else fact.default()
+        return derivation.derive(snapshot, settings, facts, clock, None) if derivation is not None else fact.default()
 
     facts = Facts({type(one): one for one in known}, missing=missing)
     return facts

@@ -71,8 +71,8 @@ def check(stages: Sequence[Stage]) -> None:
     for stage in stages:
         for fact in provided_by(stage):
             if fact in everywhere:
-                raise BrokenPipeline(f"{fact.__name__} is provided by {everywhere[fact]} and by {name_of(stage)}")
-            everywhere[fact] = name_of(stage)
+                raise BrokenPipeline(f"{fact.__name__} is provided by {everywhere[fact]} and by {stage.name}")
+            everywhere[fact] = stage.name
     known = {one.computes for one in stages if isinstance(one, Capability) and one.computes is not None}
     for stage in stages:
         for need in stage.needs:
@@ -80,15 +80,8 @@ def check(stages: Sequence[Stage]) -> None:
                 where = (
                     f"only {everywhere[need.fact]} provides it" if need.fact in everywhere else "no stage provides it"
                 )
-                raise BrokenPipeline(
-                    f"{name_of(stage)} needs {need.fact.__name__}, and {where}; expected an earlier one"
-                )
+                raise BrokenPipeline(f"{stage.name} needs {need.fact.__name__}, and {where}; expected an earlier one")
         known |= set(provided_by(stage))
-
-
-def name_of(stage: Stage) -> str:
-    """The name under which a stage is measured."""
-    return stage.name
 
 
 def provided_by(stage: Stage) -> tuple[type[Fact], ...]:
@@ -109,7 +102,7 @@ def stages_of(capabilities: Iterable[Capability[Any, Any]], known: Sequence[Stag
             kept.append(stage)
         else:
             kept += [one for one in chosen_ones if one.name == stage.name]
-    names = {name_of(stage) for stage in kept}
+    names = {stage.name for stage in kept}
     return (*reversed(kept), *(one for one in chosen_ones if one.name not in names))
 
 
@@ -126,14 +119,14 @@ class FactBoard:
 
     def fail(self, stage: Stage) -> None:
         """Note that a stage provides nothing in this pass."""
-        self._failed |= dict.fromkeys(provided_by(stage), name_of(stage))
+        self._failed |= dict.fromkeys(provided_by(stage), stage.name)
 
-    def why_skipped(self, stage: Stage) -> str | None:
-        """Return why a stage cannot decide in this pass; None if it can."""
+    def why_skipped(self, stage: Stage) -> str:
+        """Return why a stage cannot decide in this pass; empty if it can."""
         for need in stage.needs:
             if need.if_failed == "skip" and need.fact in self._failed:
-                return f"{self._failed[need.fact]} failed, and {name_of(stage)} needs its {need.fact.__name__}"
-        return None
+                return f"{self._failed[need.fact]} failed, and {stage.name} needs its {need.fact.__name__}"
+        return ""
 
     def facts_for(self, stage: Stage) -> Facts:
         """Return the facts that a stage may read."""

@@ -63,13 +63,13 @@ class StageRunner:
         """Let each stage decide, in order; the end of one is dealt with before the next decides."""
         board = FactBoard(self._computed(given.computations))
         for stage in self._stages:
-            why = board.why_skipped(stage) or ""
-            end = StageEnd(stage, why_skipped=why)
-            if isinstance(stage, Derivation):
-                end = self._derive(stage, given, board, why)
-            elif not why:
+            if why := board.why_skipped(stage):
+                end = self._skip(stage, why)
+            elif isinstance(stage, Derivation):
+                end = self._derive(stage, given, board)
+            else:
                 end = self._decide(stage, given, board, stage.decide)
-            if why or end.error is not None:
+            if end.why_skipped or end.error is not None:
                 board.fail(stage)
             yield end
 
@@ -89,11 +89,15 @@ class StageRunner:
                     found[stage.computes] = state.result
         return found
 
-    def _derive(self, stage: Derivation[Any], given: PassInputs, board: FactBoard, why: str) -> StageEnd:
+    def _skip(self, stage: Stage, why: str) -> StageEnd:
+        """Leave a stage out. What it derived before is older than its inputs, and no value to go on from."""
+        if isinstance(stage, Derivation):
+            self._derived.pop(stage.provides, None)
+        return StageEnd(stage, why_skipped=why)
+
+    def _derive(self, stage: Derivation[Any], given: PassInputs, board: FactBoard) -> StageEnd:
         """Derive a fact from its last value. If that fails, nothing of it is remembered."""
         previous = self._derived.pop(stage.provides, None)
-        if why:
-            return StageEnd(stage, why_skipped=why)
         try:
             clock = _with_recovery(given.clock, board)
             fact = stage.derive(given.snapshot, self._settings, board.facts_for(stage), clock, previous)

@@ -1,6 +1,6 @@
 """Indexes of whole tables: few objects, many readers.
 
-They are worked out when somebody reads them, and again only after the table has changed.
+They are derived when they are read, and again only after the table has changed.
 """
 
 from collections import defaultdict
@@ -52,7 +52,7 @@ def active_moves(moves: Table[NodeMove]) -> ActiveMoves:
 
 
 def terminating_nodes(removals: Table[NodeRemovalRequest]) -> frozenset[str]:
-    """Return the names of nodes with a NodeRemovalRequest, whatever the request itself is called."""
+    """Return the names of nodes with a NodeRemovalRequest. The request may have another name than its node."""
     return frozenset(removal.node_name for removal in removals.values())
 
 

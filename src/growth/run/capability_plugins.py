@@ -1,6 +1,5 @@
 """Capabilities from other packages: entry points of the group ``growth.capabilities``, after Growth's own stages."""
 
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, cast
 
@@ -22,7 +21,7 @@ def installed_capabilities() -> tuple[Capability[Any, Any], ...]:
     return (*CAPABILITIES, *_plugins())
 
 
-def _plugins() -> Iterator[Capability[Any, Any]]:
+def _plugins() -> list[Capability[Any, Any]]:
     found: list[Capability[Any, Any]] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
         try:
@@ -40,4 +39,4 @@ def _plugins() -> Iterator[Capability[Any, Any]]:
         except BrokenPipeline as error:
             raise CapabilityNotUsable(entry, str(error)) from error
         found.append(capability)
-        yield capability
+    return found

@@ -152,9 +152,8 @@ class ActionMetrics:
         self._under_way.set(under_way)
 
 
-Series = tuple[Metric, tuple[str, ...]]
-
-
+Series = tuple[str, tuple[str, ...]]
+"""The name of a metric, and its labels."""
 _NOTHING: Final[Mapping[Series, float]] = {}
 
 
@@ -175,38 +174,35 @@ class CapabilityMetrics:
         gauges: dict[Series, float] = {}
         for one in measurements:
             if one.metric.type == "gauge":
-                gauges[one.metric, one.labels] = one.value
+                self._of(one.metric)
+                gauges[one.metric.name, one.labels] = one.value
                 continue
-            made = self._of(one.metric)
-            child = made.labels(*one.labels) if one.metric.labels else made
-            if isinstance(child, Histogram):
-                child.observe(one.value)
+            series = _with(self._of(one.metric), one.labels)
+            if isinstance(series, Histogram):
+                series.observe(one.value)
             else:
-                child.inc(one.value)
+                series.inc(one.value)
         before = self._shown.get(capability, _NOTHING)
-        for series in before.keys() - gauges.keys():
-            self._drop(series)
-        for series, value in gauges.items():
-            if before.get(series) != value:
-                self._gauge(series).set(value)
+        for key in before.keys() - gauges.keys():
+            self._drop(*key)
+        for key, value in gauges.items():
+            if before.get(key) != value:
+                self._gauge(*key).set(value)
         self._shown[capability] = gauges
 
     def clear(self, capability: str) -> None:
         """Drop the gauges of a capability that decides here no more: what was last measured is no news."""
-        for series in self._shown.pop(capability, _NOTHING):
-            self._drop(series)
+        for key in self._shown.pop(capability, _NOTHING):
+            self._drop(*key)
 
-    def _drop(self, series: Series) -> None:
-        metric, labels = series
+    def _drop(self, name: str, labels: tuple[str, ...]) -> None:
         if labels:
-            self._of(metric).remove(*labels)
+            self._made[name].remove(*labels)
         else:
-            self._gauge(series).set(0)
+            self._gauge(name, labels).set(0)
 
-    def _gauge(self, series: Series) -> Gauge:
-        metric, labels = series
-        made = self._of(metric)
-        found = made.labels(*labels) if labels else made
+    def _gauge(self, name: str, labels: tuple[str, ...]) -> Gauge:
+        found = _with(self._made[name], labels)
         assert isinstance(found, Gauge)  # noqa: S101 - the type of the metric
         return found
 
@@ -215,6 +211,10 @@ class CapabilityMetrics:
         if made is None:
             made = self._made[metric.name] = _make(metric, self._registry)
         return made
+
+
+def _with(made: Gauge | Counter | Histogram, labels: tuple[str, ...]) -> Gauge | Counter | Histogram:
+    return made.labels(*labels) if labels else made
 
 
 def _make(metric: Metric, registry: CollectorRegistry) -> Gauge | Counter | Histogram:

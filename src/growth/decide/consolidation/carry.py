@@ -13,21 +13,21 @@ class ConsolidationCarry(msgspec.Struct, frozen=True):
     """What must be remembered between two passes; a new process waits until it knows enough again."""
 
     asked_at: datetime | None = None
-    """When the last thought was begun."""
+    """When the last computation of savings was begun."""
     asked_about: tuple[str, ...] = ()
-    """The pools that it was about."""
+    """The pools that it is about."""
     advice: MoveAdvice | None = None
     """What came of it."""
     told: Mapping[str, datetime] = {}
-    """By pool, when it was last told what is minded of the time before (``telling``)."""
+    """By pool, when the effect of the demand history was last reported (``savings_events``)."""
     made_at: datetime | None = None
     """When the last moves were decided."""
     wished_at: datetime | None = None
-    """When it was last looked who of those that must go may go."""
+    """When it was last checked which of the nodes that must go may go."""
     wished: tuple[str, ...] = ()
-    """Names of those that had to go then, and of those that were going."""
+    """Names of the nodes that had to go then, and of those that were terminating."""
     emptying: ForcedMovePlan | None = None
-    """What came of the last thought about them."""
+    """What the last computation about them came to."""
     staying: Mapping[str, str] = {}
     """By name, why some of them stay for now."""
     under_way: Mapping[str, str] = {}

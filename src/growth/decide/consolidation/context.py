@@ -6,7 +6,7 @@ from functools import cached_property
 
 from growth.api.actions import RecordEvent
 from growth.api.disruption import Reason
-from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_MOVES
 from growth.api.node import Node
 from growth.api.node_move import NodeMove
 from growth.api.node_pool import NodePool
@@ -41,12 +41,20 @@ class ConsolidationContext(PassContext[ConsolidationCarry]):
         self.compute: Callable[[], MoveAdvice | ForcedMovePlan] | None = None
         self.is_computing, self.result = inputs.is_computing, inputs.result
         self.moves: list[NodeMove] = [move for _, move in sorted(snapshot.table(NODE_MOVES).items())]
-        self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
-        self.pools: dict[str, NodePool] = {one.metadata.name: one for one in snapshot.table(NODE_POOLS).values()}
         self.terminating = snapshot.terminating_nodes
         self.cluster = self.facts.get(ClusterState)
         self.pending = self.facts.get(PendingPods)
         self.replacements = self.facts.get(ReplacementPods)
+        self.use = NodeUse(
+            snapshot,
+            inputs.clock,
+            inputs.settings.provision,
+            pending=self.pending.all,
+            retained=self.facts.get(RetainedNodes).names,
+            nominated=(),
+        )
+        """Who uses which node."""
+        self.pools, self.requests = self.use.pools, self.use.requests
         self.emptied: set[str] = set()
         """Nodes that begin to be emptied in this pass: budgets count them at once."""
         self.allowances: dict[tuple[str, Reason, int], Allowance] = {}
@@ -63,18 +71,6 @@ class ConsolidationContext(PassContext[ConsolidationCarry]):
     def catalog(self) -> OfferingCatalog:
         """What may be launched."""
         return self.facts.get(OfferingCatalog)
-
-    @cached_property
-    def use(self) -> NodeUse:
-        """Who uses which node."""
-        return NodeUse(
-            self.snapshot,
-            self.clock,
-            self.settings.provision,
-            pending=self.pending.all,
-            retained=self.facts.get(RetainedNodes).names,
-            nominated=(),
-        )
 
     def standing(self, move: NodeMove) -> list[Node]:
         """The nodes of a move that are there and not on their way out yet."""

@@ -1,10 +1,10 @@
 """Is there a cheaper cluster that serves the same pods, and how far are the moves towards it? Docs: docs/optimising.md.
 
 1. Carry out the moves that are decided (``move_execution``).
-2. When none is under way, nobody waits and nothing comes: think of how to empty nodes that must go, whatever that costs
-   (``forced_round``).
-3. If there is nothing of that kind to do: think of money (``saving_round``), every few minutes. Pools that say so
-   (``disruption.mode: act``) get the moves of the first wave; of others it is told what could be saved.
+2. When none is under way, no pod is pending and no machine is coming: work out how to empty nodes that must go, at any
+   cost (``forced_round``).
+3. If there is nothing of that kind to do: work out what can be saved (``saving_round``), every few minutes. Pools that
+   say so (``disruption.mode: act``) get the moves of the first wave; for others the possible savings are reported.
 """
 
 from typing import Final

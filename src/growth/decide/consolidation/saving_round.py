@@ -72,14 +72,14 @@ def plan_saving_moves(context: ConsolidationContext) -> None:
         context,
         choice,
         at_once=at_once_in(context, turn),
-        # What was bought for those who are expected is theirs.
+        # What was launched for expected pods is theirs.
         ghosts=(*gone, *expected),
         worth={pool.metadata.name: worth_of(pool) for pool in turn},
         fades_per_hour=fades_per_hour,
     )
     damping = EventDamping(history.window, len(gone), len(expected), fades_per_hour)
     names = tuple(pool.metadata.name for pool in turn)
-    # What was advised for these holds no longer; what was for others is told until they are asked about again.
+    # Advice for these pools holds no longer; advice for others is reported until they are computed again.
     context.carry = msgspec.structs.replace(
         carry, asked_at=context.now, asked_about=names, told=tell(context, turn, damping, carry.told)
     )
@@ -89,7 +89,7 @@ def plan_saving_moves(context: ConsolidationContext) -> None:
 
 
 def _advised(question: ConsolidationProblem, shunned: Iterable[str], waves: int | None) -> MoveAdvice:
-    # Who went to a node that must go would be moved again soon.
+    # A pod on a node that must go would be moved again soon.
     shun(question.simulated, shunned)
     return advise(question, waves)
 
@@ -103,8 +103,8 @@ def _turn(carry: ConsolidationCarry, pools: list[NodePool]) -> list[NodePool]:
 
 
 def _choice(context: ConsolidationContext, pools: Iterable[NodePool]) -> CandidateSet:
-    """Who of these pools may go. Nodes of a move that was undone rest as long as it is kept: what failed it may well be
-    there again, and its machines would be bought once more for nothing."""
+    """Return the nodes of these pools that may go. Nodes of a move that was rolled back rest as long as it is kept:
+    what failed it may well happen again, and its machines would be launched once more in vain."""
     names = {pool.metadata.name for pool in pools}
     ages = {name: min_age_of(pool) for name, pool in context.pools.items()}
     choice = choice_in(context, ages)

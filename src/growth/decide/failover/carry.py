@@ -20,7 +20,7 @@ class PodRecovery(msgspec.Struct, frozen=True):
 
 
 class FailoverCarry(msgspec.Struct, frozen=True):
-    """What is lost with the process: unfinished evidence begins anew. A proof is written on the node, and is not."""
+    """What is lost with the process: unfinished evidence begins again. A proof is written on the node, and is not."""
 
     cases: Mapping[str, NodeCase] = {}
     """By uid of the node."""

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import Final
 
 from growth.api.actions import Hold, RecordEvent, held_and_reported
 from growth.api.core import ObjectReference
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS
 from growth.api.growth_status import Timeline, TimelineStep
 from growth.api.kinds import NODES
 from growth.api.machine import PowerReading
@@ -39,6 +38,8 @@ class FailoverContext(PassContext[FailoverCarry]):
         self.carry = carry
         self.terms = inputs.settings.failover
         self.cluster = self.facts.get(ClusterState)
+        self.terminating = snapshot.terminating_nodes
+        """Nodes whose removal is under way: scale-down releases what is left on them."""
         self.machines = MachineLookup(snapshot.clouds)
         self.cases: dict[str, NodeCase] = {}
         self.listings: dict[str, Mapping[str, PowerReading]] = {}
@@ -68,11 +69,6 @@ class FailoverContext(PassContext[FailoverCarry]):
     def acts(self) -> bool:
         """Whether anything is done, and not only told."""
         return self.terms.mode == "act"
-
-    @cached_property
-    def terminating(self) -> frozenset[str]:
-        """Nodes whose removal is under way: shrink releases what is left on them."""
-        return frozenset(removal.node_name for removal in self.snapshot.table(NODE_REMOVAL_REQUESTS).values())
 
     def unit(self, node: Node) -> Unit | None:
         """How the registry sees it."""

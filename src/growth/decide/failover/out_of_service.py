@@ -1,10 +1,13 @@
 """A machine that is proven dead: its node goes out of service, unless something keeps it in."""
 
+from datetime import datetime
+
 from growth.api.actions import EditObject
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, Proof, out_of_service_taint
 from growth.api.timestamp import format_time
+from growth.api.tolerations import Taint
 from growth.decide.failover.context import FailoverContext, reference
 from growth.decide.failover.evidence import Finding, NodeCase
 from growth.decide.failover.safety_limits import NodeCensus, guard_of
@@ -41,23 +44,23 @@ def take_out_of_service(context: FailoverContext) -> None:
             context.begin(node)
             context.note(node, "Tainted", f"{why}: it is taken out of service")
             context.tell(reference(node), "OutOfService", f"{why}: its pods are moved elsewhere", is_warning=True)
-            context.said.append(tainted(node, proof_of(case, node, context), why))
+            context.said.append(tainted(node, proven(case, node, context.now), why))
             context.tainted.append(node)
 
 
-def tainted(node: Node, proof: Proof, why: str) -> EditObject:
-    """Taint and note, in one edit of the node as it was seen."""
-    taint = HARDWARE if proof.power is Power.FAILED else SHUTDOWN
+def tainted(node: Node, proof: Proof, why: str, taint: Taint | None = None) -> EditObject:
+    """Taint and note, in one edit of the node as it was seen. Without a taint the power of the machine says which."""
+    taint = taint or (HARDWARE if proof.power is Power.FAILED else SHUTDOWN)
     return edited(node, [taint_added(node, taint), annotated(node, PROOF, proof.text)], why)
 
 
-def proof_of(case: NodeCase, node: Node, context: FailoverContext) -> Proof:
-    """All that is known, for the note on the node."""
+def proven(case: NodeCase, node: Node, at: datetime, by: str = "") -> Proof:
+    """All that is known about a machine that was proven dead, for the note on its node."""
     answers = case.answers
     if answers is None:
         raise ValueError(f"there is no proof about {case.name}")
     return Proof(
-        tainted_at=context.now,
+        tainted_at=at,
         provider_id=case.provider_id,
         last_sign=case.last_sign,
         power=answers.power,
@@ -66,6 +69,7 @@ def proof_of(case: NodeCase, node: Node, context: FailoverContext) -> Proof:
         readings=answers.count,
         boot_id=node.status.node_info.boot_id,
         was_graceful=case.was_stopping,
+        by=by,
     )
 
 

@@ -43,7 +43,7 @@ class NodeRequestsContext(PassContext[NodeRequestsCarry]):
         self.missing_at: Mapping[str, datetime] = inputs.carry.missing_at
         """By uid of a request, the first list of its provider without its machine, which was listed before."""
         self.noticed: dict[str, datetime] = {}
-        """By provider id, since when a machine is known to nobody."""
+        """By provider id, since when a machine has neither request nor node."""
         self.missing_now: dict[str, datetime] = {}
         """The same, as this pass knows it."""
         self.unregistered: list[tuple[datetime, str, str, Action]] = []

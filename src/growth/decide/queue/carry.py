@@ -19,11 +19,11 @@ class QueueCarry(msgspec.Struct, frozen=True):
 
     assumed: AssumedAdmission = AssumedAdmission()
     reported: Mapping[Key, int] = {}
-    """Of which version of a workload something was told just now."""
+    """Versions of workloads about which something was just reported."""
     news: WorkloadEvents = WorkloadEvents()
     queues: QueueReports = QueueReports()
     remarks: StatusWriteBudget = StatusWriteBudget(per_second=30, most=100, left=100)
-    """For saying why somebody waits."""
+    """The budget for saying why a workload is pending."""
     gauges: Mapping[str, tuple[QueueFigures, tuple[Measurement, ...]]] = {}
     """By ClusterQueue, what is measured of it, and the figures that this was made of."""
     index: QueueIndex | None = None

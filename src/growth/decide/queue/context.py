@@ -65,7 +65,7 @@ class QueueContext(PassContext[Any]):
         self.terms: QueuePolicy = terms_of(settings.queue)
         self.catalog = self.facts.get(OfferingCatalog)
         self.config = premises_in(snapshot, settings, self.catalog, index.config if index is not None else None)
-        self.next_carry = inputs.carry
+        self.carry = inputs.carry
         """What the next pass must know, as far as steps have decided."""
         self.remarks = remarks or StatusWriteBudget(per_second=0, most=0, left=0).opened(self.now)
         self.no_place: dict[tuple[int, tuple[str, ...]], str] = {}

@@ -56,22 +56,22 @@ def follow_workloads(context: QueueContext) -> None:
 
 def admit_workloads(context: QueueContext) -> None:
     """Give quota to those whose turn it is."""
-    context.next_carry = msgspec.structs.replace(context.next_carry, assumed=admit(context, context.next_carry.assumed))
+    context.carry = msgspec.structs.replace(context.carry, assumed=admit(context, context.carry.assumed))
 
 
 def report_events(context: QueueContext) -> None:
     """Report what happened to workloads, and, as far as the budget goes, why others wait."""
-    carry = context.next_carry
+    carry = context.carry
     news, reported = tell_news(context, carry.reported)
-    context.next_carry = msgspec.structs.replace(carry, news=news, reported=reported)
+    context.carry = msgspec.structs.replace(carry, news=news, reported=reported)
     rest(context, context.remarks)
 
 
 def report_queues(context: QueueContext) -> None:
     """Write the statuses of the queues."""
-    carry = context.next_carry
+    carry = context.carry
     queues = report(context, carry.queues)
-    context.next_carry = msgspec.structs.replace(carry, queues=queues)
+    context.carry = msgspec.structs.replace(carry, queues=queues)
     context.instants += [one for one in (queues.again_at,) if one is not None]
 
 
@@ -87,15 +87,13 @@ def end_pass(context: QueueContext) -> None:
     context.end()
     remarks_at = context.remarks.next_at if context.index.unsaid else None
     context.instants += [one for one in (context.index.next_deadline, remarks_at) if one is not None]
-    context.next_carry = msgspec.structs.replace(
-        context.next_carry, remarks=context.remarks.closed(), index=context.index
-    )
+    context.carry = msgspec.structs.replace(context.carry, remarks=context.remarks.closed(), index=context.index)
 
 
 def clear_leftovers(context: QueueContext) -> None:
     """Release what a Kueue that is gone, or an ending workload, holds."""
     snapshot, index = context.snapshot, context.index
-    given = {one.admission.cluster_queue for one in context.next_carry.assumed.given.values()}
+    given = {one.admission.cluster_queue for one in context.carry.assumed.given.values()}
     ending = [index.seats[key].workload for key in sorted(index.ending)]
     is_sure = not snapshot.unreadable.get(CLUSTER_QUEUES)
     context.said += let_go(snapshot, ending, given | holds_quota_of(snapshot), is_sure=is_sure)
@@ -136,7 +134,7 @@ def decide_workloads(inputs: Inputs[QueueCarry, None]) -> Decision[QueueCarry]:
     context = QueueContext(inputs, inputs.carry.index, remarks)
     run_steps(context, STEPS)
     context.deadlines[:] = context.instants
-    carry = msgspec.structs.replace(context.next_carry, gauges=gauges_of(context.next_carry))
+    carry = msgspec.structs.replace(context.carry, gauges=gauges_of(context.carry))
     context.measurements.extend(measured(carry))
     return context.decision(carry)
 

@@ -32,7 +32,7 @@ _GOES_ON: Final = "only nodes of others are, and for long: Growth goes on with i
 _NUMBERS_EVERY: Final = timedelta(seconds=5)
 # So long after a recovery it is news.
 _NEWS: Final = timedelta(minutes=1)
-# A ConfigMap holds a megabyte; whoever has more trouble than this has other worries.
+# A ConfigMap holds a megabyte; with more trouble than this there are other worries.
 _TROUBLED: Final = 200
 _SERIOUSNESS: Final = {state: place for place, state in enumerate(NodeState)}
 
@@ -133,7 +133,7 @@ def _whole(instant: datetime | None) -> datetime | None:
 
 
 def _summary(status: ClusterStatus) -> str:
-    """For whoever looks with kubectl."""
+    """The same as text, for kubectl."""
     if status.is_healthy:
         first = "The cluster is healthy."
     else:

@@ -35,7 +35,6 @@ class ScaleUpContext(PassContext[ScaleUpCarry]):
         self.carry = inputs.carry
         """What the next pass must know, as far as steps have decided."""
         self.compute: Callable[[], ScaleUpPlan] | None = None
-        self.requeue_within: datetime | None = None
         self.is_computing = inputs.is_computing
         self.cluster = self.facts.get(ClusterState)
         self.catalog = self.facts.get(OfferingCatalog)

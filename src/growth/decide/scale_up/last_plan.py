@@ -72,8 +72,8 @@ def _was_just_asked_for(context: ScaleUpContext, name: str) -> bool:
 
 
 def _unseen(context: ScaleUpContext) -> tuple[list[PlannedLaunch], list[str], dict[str, PodResult]]:
-    """Machines of the last plan whose requests are not in the cluster yet, and are still wanted; those by name that
-    nobody wants any more, but that may be there; and what is to be said of those whose requests were refused."""
+    """Return the launches of the last plan whose requests are not in the cluster yet, and are still wanted; the names
+    of those that are not, but may be there; and what is to be said of those whose requests were refused."""
     unseen, unwanted = list[PlannedLaunch](), list[str]()
     refused: dict[str, PodResult] = {}
     for one in context.carry.plan.wanted:
@@ -87,47 +87,47 @@ def _unseen(context: ScaleUpContext) -> tuple[list[PlannedLaunch], list[str], di
         if outcome is not None and not _is_of_this_plan(context, outcome):
             outcome = None
         if outcome is not None and outcome.result is Result.REFUSED:
-            # It would be refused again, and meanwhile nobody else would be served. It is no failure of the pods.
+            # It would be refused again, and meanwhile no other pod would be served. It is no failure of the pods.
             why = f"its NodeRequest was refused: {outcome.message}"
             verdict = PodResult(PodResults.SET_ASIDE, context.now, why, circumstances=context.carry.plan.circumstances)
             refused |= dict.fromkeys(one.pods or (one.shortage,), verdict)
         else:
-            # Until it is seen it is asked for again, which changes nothing if it is there: a watch may lag, and
-            # whoever plans anew meanwhile buys twice.
+            # Until it is seen it is requested again, which changes nothing if it is there: a watch may lag, and a plan
+            # that is made meanwhile would launch it twice.
             unseen.append(one)
     return unseen, unwanted, refused
 
 
 def _may_be_there(context: ScaleUpContext, outcome: Outcome) -> bool:
-    """Whether it was made and may not be seen yet: whoever plans before that does not count it, and may pass a
-    limit. On a clock that was set back nobody can tell for how long."""
+    """Whether it was made and may not be seen yet: a plan before that would not count it, and may pass a limit. On a
+    clock that was set back this may last for any time."""
     is_new = outcome.at > context.now or is_ahead(outcome.at + _SEEN_WITHIN, context.now, _SEEN_WITHIN)
     return is_new and outcome.result is not Result.REFUSED
 
 
 def _is_of_this_plan(context: ScaleUpContext, outcome: Outcome) -> bool:
     """Whether this is how the last plan ended, and not an earlier one that wanted the same. If the clock was set
-    back since, nobody can tell; then the next plan is made with the right time."""
+    back since, that is unknown; then the next plan is made with the right time."""
     made_at = context.carry.plan.at
     return outcome.at <= context.now and (made_at <= outcome.at or made_at > context.now)
 
 
 def _is_wanted(context: ScaleUpContext, wanted: PlannedLaunch) -> bool:
-    """Whether its pool still is one to buy this for, and somebody of those that it is for still waits."""
+    """Whether its pool may still launch it, and one of the pods that it is for is still pending."""
     if not any(pool.metadata.uid == wanted.pool.metadata.uid for pool in context.usable):
         return False
     if wanted.is_probe:
         return True
     if (wanted.pool.metadata.name, wanted.offering.id) in context.closed:
         return False
-    # A stand-in goes when its successor comes, whose machine this is.
+    # A virtual pod goes when its successor comes, whose machine this is.
     is_new = is_ahead(context.carry.plan.at + _SEEN_WITHIN, context.now, _SEEN_WITHIN)
     waiting = context.waiting
     return not wanted.pods or any(uid in waiting or (is_new and is_virtual(uid)) for uid in wanted.pods)
 
 
 def _noticing(context: ScaleUpContext, unseen: list[str], refused: dict[str, PodResult]) -> ScaleUpCarry:
-    """What is remembered from now on: who was seen, and whether somebody new waits."""
+    """Return what is carried over: which launches were seen, and whether a new pod is pending."""
     carry, now = context.carry, context.now
     virtual_pods = frozenset(context.virtual_pods)
     is_news = context.snapshot.arrivals != carry.arrivals or not virtual_pods <= carry.virtual_pods

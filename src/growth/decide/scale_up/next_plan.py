@@ -111,7 +111,7 @@ def _question(
         and (offering := offering_for(request, outlook.catalog)) is not None
     ]
     expected = {pod.metadata.uid: outlook.verdicts[pod.metadata.uid].node for pod in waiting.expected}
-    # Of a machine that nobody sells any more we cannot tell what it will be: its pods keep their places, unseen.
+    # Of a machine that no provider offers any more it is unknown what it will be: its pods keep their places, unseen.
     placed = {uid for one in coming for uid in one.planned_for}
     seated = [*waiting.expected, *(pod for pod in waiting.seated if pod.metadata.uid in placed)]
     removals = snapshot.table(NODE_REMOVAL_REQUESTS)

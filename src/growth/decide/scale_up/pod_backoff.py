@@ -6,7 +6,7 @@
 | 3rd, 4th, 5th ... | 30 s, 60 s, 2 min ... 10 min |
 | the one after 10 min | BackOff: time alone does not help any more |
 
-A pod is tried again at once when its circumstances are others, whatever the record says (``RetryFingerprint``).
+A pod is tried again at once when its circumstances are others (``RetryFingerprint``), even in backoff.
 """
 
 from datetime import datetime, timedelta
