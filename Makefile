@@ -48,7 +48,7 @@ test: check ## everything: check, long tests, four times as many examples, then 
 	@$(BIN)/growth cluster build
 	@$(BIN)/pytest -n 2 --dist loadscope -m cluster
 
-stories: .venv/dev ## every story on the virtual cluster and on a real one, compared: three minutes
+stories: .venv/dev ## every scenario on the virtual cluster and on real ones, compared: a quarter of an hour
 	@$(BIN)/growth cluster build
 	@$(BIN)/python -m tests.stories
 

@@ -2,12 +2,16 @@
 
 import asyncio
 import sys
+from typing import Final
 
 from growth.kube.errors import KubeError
 from growth_lab.scenarios.local import RealWorld, a_real_world
 from growth_lab.scenarios.scenario import Story
 from tests.stories.all_stories import STORIES
 from tests.stories.both import tell_both
+
+STAGES: Final = 3
+"""So many clusters of their own play at once those scenarios in which Growth acts. Most of the time they wait."""
 
 
 async def play_all(names: list[str]) -> int:
@@ -29,7 +33,7 @@ async def play_all(names: list[str]) -> int:
         for sentence in told.differences:
             print(f"         {sentence}", flush=True)  # noqa: T201
 
-    async with a_real_world() as world:
+    async with a_real_world(stages=STAGES) as world:
         await asyncio.gather(*(play(world, story) for story in chosen))
     return wrong
 

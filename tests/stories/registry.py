@@ -199,7 +199,8 @@ async def a_node_that_is_being_removed_is_not_unready(play: Play) -> None:
         await play.until(lambda: name not in play.trace.nodes and not removals(play), "it is gone after all")
 
 
-@STORIES.story(ignores=CHANCE)
+# Whether one look finds the first of them silent, or all four, is left to chance.
+@STORIES.story(ignores=f"{CHANCE},OfferingUnhealthy")
 async def most_nodes_fall_silent_and_everything_halts(play: Play) -> None:
     """UC8, S1: that may be a partition. Nothing is bought for a new pod and nothing removed, however long it lasts; who
     was on the way out stays. When the nodes are back, it goes on: the pod gets its machine, and nobody's is gone."""

@@ -201,6 +201,7 @@ async def an_orphaned_pool_leaves_everything_as_it_is(play: Play) -> None:
         await play.until(lambda: marked(play), "one node is marked")
         await play.delete(NODE_POOLS, "default")
         await play.until(lambda: not play.trace.objects[NODE_POOLS], "the pool is gone")
+        await play.until(lambda: not play.trace.objects[NODE_REQUESTS], "the garbage collector took its requests")
         assert not marked(play)
         assert await machines(play) == launched(play)
         assert (len(launched(play)), play.pod_is("app-1")(), removals(play)) == (2, True, {})

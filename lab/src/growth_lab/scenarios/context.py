@@ -189,6 +189,12 @@ class Play:
 
         await self.until(are_open, f"{', '.join(names)} can be used")
 
+    async def booted(self) -> None:
+        """Wait until those of the scenario's nodes that boot take pods."""
+        nodes = await self.client.list(NODES, label_selector=f"{STORY_LABEL}={self.namespace}")
+        alive = [node for node in nodes.items if KWOK_LABEL in node.metadata.labels]
+        await self.ready(*(self.trace.short(node.metadata.name) for node in alive))
+
     async def until_allowed(self, name: str) -> None:
         """Evict a pod as soon as its disruption budget allows it."""
         async with self._patient(f"a budget allows {name} to be evicted"):

@@ -26,32 +26,38 @@ PATIENCE_SECONDS: Final = 180.0
 
 
 class RealWorld:
-    """Control planes with somebody who attaches volumes: one that stories share, one for those that must be alone."""
+    """Control planes with somebody who attaches volumes: one that is shared, and some for scenarios that play alone."""
 
-    def __init__(self, resources: AsyncExitStack) -> None:
+    def __init__(self, resources: AsyncExitStack, *, stages: int = 1) -> None:
         self._resources = resources
         self._shared: LocalCluster | None = None
-        self._own: LocalCluster | None = None
+        self._free: list[LocalCluster] = []
         self._starting = asyncio.Lock()
-        self._stage = asyncio.Lock()
+        self._stages = asyncio.Semaphore(stages)
 
     async def play(self, tell: Telling, *, alone: bool = False) -> list[Seen]:
-        """Play one story to its end; gives what was seen. Stories share a cluster and never meet.
+        """Play one scenario to its end; gives what was seen. Scenarios that share a cluster never meet.
 
-        Those that need a cluster for themselves get one, one after the other.
+        Those that need a cluster for themselves take turns on as many as there are stages.
         """
         if not alone:
             return await play_on(await self._shared_cluster(), tell)
-        async with self._stage:
-            if self._own is None:
-                self._own = await self._resources.enter_async_context(a_real_cluster())
-            return await play_on(self._own, tell, alone=True)
+        async with self._stages:
+            cluster = self._free.pop() if self._free else await self._another_cluster()
+            try:
+                return await play_on(cluster, tell, alone=True)
+            finally:
+                self._free.append(cluster)
 
     async def _shared_cluster(self) -> LocalCluster:
         async with self._starting:
             if self._shared is None:
                 self._shared = await self._resources.enter_async_context(a_real_cluster())
         return self._shared
+
+    async def _another_cluster(self) -> LocalCluster:
+        async with self._starting:
+            return await self._resources.enter_async_context(a_real_cluster())
 
 
 async def play_on(cluster: LocalCluster, tell: Telling, *, alone: bool = False) -> list[Seen]:
@@ -96,7 +102,7 @@ def _now() -> datetime:
 
 
 @asynccontextmanager
-async def a_real_world() -> AsyncGenerator[RealWorld]:
-    """Control planes that live as long as the context; each is started when a story first needs it."""
+async def a_real_world(*, stages: int = 1) -> AsyncGenerator[RealWorld]:
+    """Control planes that live as long as the context; each is started when a scenario first needs it."""
     async with AsyncExitStack() as resources:
-        yield RealWorld(resources)
+        yield RealWorld(resources, stages=stages)

@@ -212,9 +212,12 @@ async def growing(
 ) -> AsyncGenerator[Growth]:
     """Growth runs as long as the context lasts; if it fails or is stopped at one of the points, the context does.
 
-    ``others`` are providers beside kwok. Of several ``replicas`` one leads, as in a Deployment.
+    ``others`` are providers beside kwok. Of several ``replicas`` one leads, as in a Deployment. It starts when
+    the scenario's nodes have booted: else the first thing that it sees on a slow cluster is a node that is not ready.
     """
     await _install(play, settings)
+    if play.encore is None:
+        await play.booted()
     growth = Growth(play, settings, catalogue, others=others or {}, points=points, capabilities=capabilities)
     play.encore = lambda: growing(
         play, settings=settings, catalogue=growth.catalogue, others=others, capabilities=capabilities
