@@ -33,7 +33,7 @@ from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.plugins import ProviderEnvironment
-from growth.decide.contract import Capability, Decider, Decision, Inputs
+from growth.decide.contract import AnyCapability, Decider, Decision, Inputs
 from growth.decide.pipeline import CAPABILITIES
 from growth.kube.client import Client
 from growth.kube.patches import MergePatch
@@ -86,12 +86,12 @@ class Books:
         spent, self.spent = self.spent, Spent()
         return spent
 
-    def timed(self, capability: Capability[Any, Any]) -> Capability[Any, Any]:
+    def timed(self, capability: AnyCapability) -> AnyCapability:
         """The same capability, with the CPU seconds of each decision noted."""
         return msgspec.structs.replace(capability, decide=self._timed(capability.name, capability.decide))
 
-    def _timed(self, name: str, decide: Decider[Any, Any]) -> Decider[Any, Any]:
-        def decide_timed(inputs: Inputs[Any, Any]) -> Decision[Any]:
+    def _timed(self, name: str, decide: Decider[Any, Any, Any]) -> Decider[Any, Any, Any]:
+        def decide_timed(inputs: Inputs[Any, Any, Any]) -> Decision[Any]:
             started = time.thread_time()
             decision = decide(inputs)
             seconds = time.thread_time() - started

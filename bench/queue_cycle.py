@@ -36,7 +36,9 @@ from growth.decide.capacity.offering_catalog import OFFERING_CATALOG
 from growth.decide.inputs import inputs_at
 from growth.decide.queue.carry import QueueCarry
 from growth.decide.queue.decider import decide_workloads
+from growth.decide.queue.index import QueueIndex
 from growth.observe.cache import ClusterCache
+from growth.run.runtime import spare_the_collector
 
 _BEGINNING: Final = datetime(2026, 11, 16, 9, tzinfo=UTC)
 _SETTINGS: Final = Settings(queue=QueueSettings(enabled=True))
@@ -79,6 +81,7 @@ def grid(workloads: int) -> dict[str, Any]:
 def measure(cell: Cell, seconds: float = _CELL_SECONDS) -> Json:
     """Let the decider work until nobody waits, or for so long."""
     server = Server(cell)
+    spare_the_collector()  # as the loop does
     passes: list[float] = []
     first_admissions, spent = 0, 0.0
     while server.is_busy and (spent < seconds or len(passes) < _LEAST_PASSES):
@@ -109,6 +112,7 @@ class Server:
         self._now = _BEGINNING
         self._world = ClusterCache(lambda: self._now, queues=True)
         self._memory = QueueCarry()
+        self._index = QueueIndex()
         self._listeners = self._world.listeners()
         self._version = 0
         self._running: dict[str, Workload] = {}
@@ -133,8 +137,9 @@ class Server:
         """One pass and what follows of it; the seconds that were spent on deciding."""
         self._now += _STEP
         snapshot = self._world.snapshot(self._now)
-        inputs = inputs_at(snapshot, _SETTINGS, (OFFERING_CATALOG,), carry=self._memory)
+        inputs = inputs_at(snapshot, _SETTINGS, (OFFERING_CATALOG,), carry=self._memory, index=self._index)
         began = time.thread_time()
+        self._index.advance(snapshot, _SETTINGS)
         decision = decide_workloads(inputs)
         spent = time.thread_time() - began
         self._memory = decision.carry

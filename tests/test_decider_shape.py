@@ -2,11 +2,10 @@
 
 import ast
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from growth.decide.contract import Capability
+from growth.decide.contract import AnyCapability
 from growth.decide.pipeline import CAPABILITIES
 from tests.repository import SOURCES
 
@@ -48,7 +47,7 @@ def test_decider_has_the_shape_of_all(package: Path) -> None:
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda one: one.name)
-def test_metrics_stand_beside_the_decider(capability: Capability[Any, Any]) -> None:
+def test_metrics_stand_beside_the_decider(capability: AnyCapability) -> None:
     package = next(one for one in DECIDERS if f"growth.decide.{one.name}.decider" == capability.decide.__module__)
     assert bool(capability.metrics) is (package / "metrics.py").exists()
 

@@ -12,7 +12,7 @@ from growth.decide.capacity.demand_history import RECENT_DEMAND, RecentDemand
 from growth.decide.contract import (
     IDLE,
     RUNNING,
-    Capability,
+    AnyCapability,
     CapabilityName,
     ClockTrust,
     Decision,
@@ -20,6 +20,7 @@ from growth.decide.contract import (
     Fact,
     Facts,
     Finished,
+    IncrementalIndex,
     Inputs,
     Outcomes,
     Replica,
@@ -46,12 +47,13 @@ class Given(msgspec.Struct, frozen=True):
     identity: str = ""
     enabled: frozenset[str] = frozenset()
     facts: tuple[Fact, ...] = ()
+    index: IncrementalIndex | None = None
 
     def clock(self, snapshot: Snapshot) -> ClockTrust:
         """How far its clock can be trusted."""
         return ClockTrust(snapshot.now, self.steady_since, self.slipped_at)
 
-    def inputs(self, snapshot: Snapshot, settings: Settings, carry: Any = None) -> Inputs[Any, Any]:  # noqa: ANN401
+    def inputs(self, snapshot: Snapshot, settings: Settings, carry: Any = None) -> Inputs[Any, Any, Any]:  # noqa: ANN401
         """The inputs of a decider; what it carries over is that of the test, or this."""
         known = (*self.facts, self.cluster) if self.cluster is not None else self.facts
         finished = Finished(self.result) if self.result is not None else IDLE
@@ -60,6 +62,7 @@ class Given(msgspec.Struct, frozen=True):
             settings,
             DERIVATIONS,
             carry=self.carry if self.carry is not None else carry,
+            index=self.index,
             facts=known,
             clock=self.clock(snapshot),
             outcomes=Outcomes(self.outcomes),
@@ -71,10 +74,14 @@ class Given(msgspec.Struct, frozen=True):
 Pass = Callable[[Snapshot, Given, Settings], Decision[Any]]
 
 
-def deciding(capability: Capability[Any, Any]) -> Pass:
+def deciding(capability: AnyCapability) -> Pass:
     """One pass of this capability."""
 
     def decide(snapshot: Snapshot, given: Given, settings: Settings) -> Decision[Any]:
+        index = given.index or (capability.new_index() if capability.new_index is not None else None)
+        if index is not None:
+            index.advance(snapshot, settings)
+            given = msgspec.structs.replace(given, index=index)
         return capability.decide(given.inputs(snapshot, settings, capability.initial_carry(snapshot, settings)))
 
     return decide

@@ -7,6 +7,7 @@ import pytest
 
 from growth.api.settings.model import Settings
 from growth.decide.contract import (
+    AnyCapability,
     Capability,
     CapabilityName,
     ClockTrust,
@@ -38,8 +39,8 @@ def derive(_: Snapshot, __: Settings, ___: Facts, ____: ClockTrust, before: Room
     return before or Room()
 
 
-def a_capability(name: str, **fields: Any) -> Capability[Any, Any]:  # noqa: ANN401 - of Capability
-    def decide(inputs: Inputs[Any, Any]) -> Decision[Any]:
+def a_capability(name: str, **fields: Any) -> AnyCapability:  # noqa: ANN401 - of Capability
+    def decide(inputs: Inputs[Any, Any, Any]) -> Decision[Any]:
         return Decision(carry=inputs.carry)
 
     return Capability(
@@ -117,7 +118,7 @@ def test_every_fact_of_the_pipeline_has_a_consumer() -> None:
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda one: one.name)
-def test_capability_alone_comes_with_the_derivations_that_it_needs(capability: Capability[Any, Any]) -> None:
+def test_capability_alone_comes_with_the_derivations_that_it_needs(capability: AnyCapability) -> None:
     stages = stages_of(chosen([capability.name]))
     known = {
         fact for stage in stages if isinstance(stage, Derivation) for fact in (stage.provides, *stage.also_provides)

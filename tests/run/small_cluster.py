@@ -10,7 +10,7 @@ from typing import Any
 from growth.api.actions import Action, Hold
 from growth.api.kinds import LEASES, NODES, PODS, Kind
 from growth.api.settings.model import Settings
-from growth.decide.contract import Capability, CapabilityName, Decision, Inputs
+from growth.decide.contract import AnyCapability, Capability, CapabilityName, Decision, Inputs
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
 from growth.observe.snapshot import Snapshot
@@ -104,7 +104,7 @@ class Replica:
         self,
         cluster: SmallCluster,
         name: str,
-        *capabilities: Capability[Any, Any],
+        *capabilities: AnyCapability,
         now: Callable[[], datetime] | None = None,
     ) -> None:
         self.way = Way(cluster)
@@ -143,13 +143,13 @@ class Scribe:
 
     def __init__(self, *said: Action | Hold) -> None:
         self.passes: list[datetime] = []
-        self.states: list[Inputs[Any, Any]] = []
+        self.states: list[Inputs[Any, Any, Any]] = []
         self.seen: list[int] = []
-        self.decide: Callable[[Snapshot, Inputs[Any, Any]], Decision[Any]] = lambda _, __: Decision(
+        self.decide: Callable[[Snapshot, Inputs[Any, Any, Any]], Decision[Any]] = lambda _, __: Decision(
             carry=None, said=said
         )
 
-    def __call__(self, inputs: Inputs[Any, Any]) -> Decision[Any]:
+    def __call__(self, inputs: Inputs[Any, Any, Any]) -> Decision[Any]:
         assert inputs.settings == Settings()
         self.passes.append(inputs.snapshot.now)
         self.states.append(inputs)
@@ -158,7 +158,7 @@ class Scribe:
 
     def capability(
         self, name: str = "test", *, is_for_leader: bool = True, watches: tuple[Kind[Any], ...] = (PODS, NODES)
-    ) -> Capability[Any, Any]:
+    ) -> AnyCapability:
         return Capability(
             name=CapabilityName(name),
             decide=self,

@@ -125,7 +125,7 @@ async def test_a_decider_that_does_not_return_is_noticed_from_outside_of_the_loo
     replica = Replica(SmallCluster(), "a", scribe.capability())
     replica.health = ProcessHealth(heartbeats, Metrics())
 
-    def block(_: Snapshot, __: Inputs[Any, Any]) -> Decision[Any]:
+    def block(_: Snapshot, __: Inputs[Any, Any, Any]) -> Decision[Any]:
         ahead[0] = 61.0  # so long does this step take already when the other thread looks
         told.append(replica.health.healthz().body)
         return Decision(carry=None)

@@ -62,7 +62,7 @@ def waking_after(scribe: Scribe, *seconds: float) -> None:
     """Ask for these deadlines, one after the other, and then for none."""
     waits = list(seconds)
 
-    def decide(snapshot: Snapshot, _: Inputs[Any, Any]) -> Decision[Any]:
+    def decide(snapshot: Snapshot, _: Inputs[Any, Any, Any]) -> Decision[Any]:
         return Decision(carry=None, requeue_at=snapshot.now + timedelta(seconds=waits.pop(0)) if waits else None)
 
     scribe.decide = decide
@@ -132,7 +132,7 @@ def test_a_jump_of_the_wall_clock_lets_everybody_look_again_and_tells_since_when
 async def test_a_decider_is_reminded_of_what_it_wanted_to_remember() -> None:
     cluster, counting, other = SmallCluster(), Scribe(), Scribe()
 
-    def count(_: Snapshot, state: Inputs[Any, Any]) -> Decision[Any]:
+    def count(_: Snapshot, state: Inputs[Any, Any, Any]) -> Decision[Any]:
         return Decision(carry=1 if not isinstance(state.carry, int) else state.carry + 1)
 
     counting.decide = count
@@ -171,7 +171,7 @@ async def test_what_a_capability_measures_is_shown_while_it_decides() -> None:
 async def test_a_decider_that_raises_remembers_what_it_knew_before() -> None:
     cluster, scribe = SmallCluster(), Scribe()
 
-    def decide(_: Snapshot, __: Inputs[Any, Any]) -> Decision[Any]:
+    def decide(_: Snapshot, __: Inputs[Any, Any, Any]) -> Decision[Any]:
         if len(scribe.passes) == 2:
             raise ZeroDivisionError
         return Decision(carry=len(scribe.passes))
@@ -190,7 +190,7 @@ def test_a_decider_that_raises_is_told_once_and_the_others_go_on(caplog: pytest.
     async def story() -> None:
         cluster, broken, sound = SmallCluster(), Scribe(), Scribe()
 
-        def fail(_: Snapshot, __: Inputs[Any, Any]) -> Decision[Any]:
+        def fail(_: Snapshot, __: Inputs[Any, Any, Any]) -> Decision[Any]:
             raise ZeroDivisionError("mine")
 
         broken.decide = fail
@@ -246,7 +246,7 @@ async def test_holds_are_zero_on_a_replica_that_no_longer_leads() -> None:
 async def test_a_long_thought_comes_back_in_a_later_pass() -> None:
     cluster, scribe = SmallCluster(), Scribe()
 
-    def decide(snapshot: Snapshot, state: Inputs[Any, Any]) -> Decision[Any]:
+    def decide(snapshot: Snapshot, state: Inputs[Any, Any, Any]) -> Decision[Any]:
         if state.result is None and not state.is_computing:
             waiting = len(snapshot.waiting)
             return Decision(carry=None, compute=lambda: waiting + 40)
@@ -266,7 +266,7 @@ def test_a_thought_that_fails_is_told_and_ends_nothing(caplog: pytest.LogCapture
     async def story() -> None:
         scribe = Scribe()
 
-        def decide(_: Snapshot, __: Inputs[Any, Any]) -> Decision[Any]:
+        def decide(_: Snapshot, __: Inputs[Any, Any, Any]) -> Decision[Any]:
             return Decision(carry=None, compute=lambda: 1 / 0) if len(scribe.passes) == 1 else Decision(carry=None)
 
         scribe.decide = decide
@@ -306,7 +306,7 @@ async def test_what_a_broken_decider_wanted_before_is_not_begun() -> None:
     replica.start()
     await wait_until(lambda: scribe.passes)
 
-    def fail(_: Snapshot, __: Inputs[Any, Any]) -> Decision[Any]:
+    def fail(_: Snapshot, __: Inputs[Any, Any, Any]) -> Decision[Any]:
         raise ZeroDivisionError
 
     scribe.decide = fail

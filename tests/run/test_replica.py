@@ -64,7 +64,7 @@ async def test_one_leads_the_other_follows_and_takes_over_at_once_when_it_stops(
 async def test_who_begins_to_lead_first_reads_what_the_last_leader_wrote() -> None:
     cluster, requested = SmallCluster(), list[set[str]]()
 
-    def look(snapshot: Snapshot, _: Inputs[Any, Any]) -> Decision[Any]:
+    def look(snapshot: Snapshot, _: Inputs[Any, Any, Any]) -> Decision[Any]:
         requested.append({name for _, name in snapshot.table(NODE_REQUESTS)})
         return Decision(carry=None)
 
@@ -140,7 +140,7 @@ async def test_a_leader_that_cannot_renew_stops_deciding_and_its_writes_do_not_l
 async def test_what_providers_say_is_known_during_a_term_of_leadership_and_not_after_it() -> None:
     cluster, scribe, seen = SmallCluster(), Scribe(), list[list[str]]()
 
-    def look(snapshot: Snapshot, _: Inputs[Any, Any]) -> Decision[Any]:
+    def look(snapshot: Snapshot, _: Inputs[Any, Any, Any]) -> Decision[Any]:
         seen.append([cloud.provider for cloud in snapshot.clouds.values() if cloud.offerings])
         return Decision(carry=None)
 

@@ -13,7 +13,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import EVENTS, LEASES, NAMESPACES, NODES
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
-from growth.decide.contract import Capability, Decision, Inputs
+from growth.decide.contract import AnyCapability, Decision, Inputs
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot
 from growth.run.health import ProcessHealth
@@ -60,7 +60,7 @@ class Town:
         await self.admin.create(NAMESPACES, {"metadata": {"name": "growth-system"}})
 
     def replica(
-        self, name: str, *capabilities: Capability[Any, Any], user: str = GROWTH, points: EffectHooks | None = None
+        self, name: str, *capabilities: AnyCapability, user: str = GROWTH, points: EffectHooks | None = None
     ) -> tuple[asyncio.Task[None], ProcessHealth]:
         health = new_health()
         plant = ReplicaConfig(
@@ -94,7 +94,7 @@ async def a_town() -> Town:
     return town
 
 
-def label_all(snapshot: Snapshot, _: Inputs[Any, Any]) -> Decision[Any]:
+def label_all(snapshot: Snapshot, _: Inputs[Any, Any, Any]) -> Decision[Any]:
     """A capability that wants every node labelled: decided on the version it saw, as all are."""
     return Decision(
         carry=None,
@@ -111,7 +111,7 @@ def label_all(snapshot: Snapshot, _: Inputs[Any, Any]) -> Decision[Any]:
     )
 
 
-def a_labeller() -> Capability[Any, Any]:
+def a_labeller() -> AnyCapability:
     scribe = Scribe()
     scribe.decide = label_all
     return scribe.capability("label")

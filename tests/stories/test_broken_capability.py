@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from growth.decide.contract import Capability, Decision, Inputs
+from growth.decide.contract import AnyCapability, Decision, Inputs
 from growth.decide.pipeline import CAPABILITIES
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, a_pool, growing
@@ -20,8 +20,8 @@ SKIPPED: Final = {"queue": {"consolidate", "shrink"}, "failover": {"consolidate"
 """By the capability that raises, those that cannot decide without its facts."""
 
 
-def broken(capability: Capability[Any, Any]) -> Capability[Any, Any]:
-    def decide(_: Inputs[Any, Any]) -> Decision[Any]:
+def broken(capability: AnyCapability) -> AnyCapability:
+    def decide(_: Inputs[Any, Any, Any]) -> Decision[Any]:
         raise ZeroDivisionError(f"{capability.name} is broken")
 
     return msgspec.structs.replace(capability, decide=decide)

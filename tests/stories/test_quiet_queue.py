@@ -75,7 +75,7 @@ async def queueing(play: Play, settings: Settings = TERMS) -> AsyncGenerator[Que
     queue = Queue(sent)
     (capability,) = chosen(["queue"])
 
-    def look(inputs: Inputs[Any, Any]) -> Decision[Any]:
+    def look(inputs: Inputs[Any, Any, Any]) -> Decision[Any]:
         queue.passes += 1
         return capability.decide(inputs)
 

@@ -18,15 +18,15 @@ from growth.api.actions import (
 )
 from growth.api.core import ObjectReference
 from growth.api.references import kind_of
-from growth.decide.contract import Capability, Decision, Inputs
+from growth.decide.contract import AnyCapability, Decision, Inputs
 from growth.kube.verbs import Permission
 from growth.run.permissions import needs_of
 
 
-def checked(capability: Capability[Any, Any], surprises: set[str]) -> Capability[Any, Any]:
+def checked(capability: AnyCapability, surprises: set[str]) -> AnyCapability:
     """The same capability; what it wants to do without being known to need it is noted among the surprises."""
 
-    def decide(inputs: Inputs[Any, Any]) -> Decision[Any]:
+    def decide(inputs: Inputs[Any, Any, Any]) -> Decision[Any]:
         decision = capability.decide(inputs)
         known = {one.permission for one in needs_of(capability, inputs.settings)}
         surprises.update(f"{capability.name}: {one}" for one in written(decision.said) if one not in known)

@@ -1,7 +1,6 @@
 """``growth doctor``: can Growth work on this server, as this user, and what does the server lack?"""
 
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -15,7 +14,7 @@ from growth.cli.doctor_report import DoctorReport
 from growth.cli.doctor_view import view
 from growth.cli.errors import UsageError, sentence_for
 from growth.cli.settings_options import with_settings
-from growth.decide.contract import Capability
+from growth.decide.contract import AnyCapability
 from growth.decide.pipeline import UnknownCapability, chosen
 from growth.kube.access import find_access
 from growth.kube.client import connect
@@ -63,7 +62,7 @@ def doctor(context: click.Context, effective: EffectiveSettings, only: str, outp
     context.exit(report.exit_code)
 
 
-async def _read(settings: Settings, capabilities: tuple[Capability[Any, Any], ...]) -> DoctorReport:
+async def _read(settings: Settings, capabilities: tuple[AnyCapability, ...]) -> DoctorReport:
     kube = settings.kube
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
     async with connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client:

@@ -16,7 +16,7 @@ from growth.cli.doctor_definitions import Document, first_difference
 from growth.cli.doctor_report import DoctorReport, FoundKind, KindState, MissingFeature, MissingPermission
 from growth.cli.manifests_deployment import NAME
 from growth.cli.manifests_documents import roles_for
-from growth.decide.contract import Capability
+from growth.decide.contract import AnyCapability
 from growth.kube.client import Client
 from growth.kube.discovery import served_resources
 from growth.kube.errors import Forbidden
@@ -31,7 +31,7 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 async def read_report(
-    client: Client, server: str, settings: Settings, capabilities: Sequence[Capability[Any, Any]]
+    client: Client, server: str, settings: Settings, capabilities: Sequence[AnyCapability]
 ) -> DoctorReport:
     """Ask for all of it, and conclude."""
     version = await client.server_version()
@@ -62,9 +62,7 @@ def _missing(feature: Feature, capabilities: tuple[str, ...]) -> MissingFeature:
     return MissingFeature(feature.name, feature.since, feature.capabilities or capabilities, feature.without)
 
 
-def _wanted(
-    settings: Settings, capabilities: Sequence[Capability[Any, Any]]
-) -> dict[ScopedPermission, tuple[str, ...]]:
+def _wanted(settings: Settings, capabilities: Sequence[AnyCapability]) -> dict[ScopedPermission, tuple[str, ...]]:
     """What capabilities and the enabled providers need. Only a leader opens providers."""
     wanted = needs(capabilities, settings)
     if not any(one.scope == "leader" for one in capabilities):
@@ -89,7 +87,7 @@ def _granted_by(role: Document) -> list[ScopedPermission]:
     ]
 
 
-async def _kinds(client: Client, capabilities: Sequence[Capability[Any, Any]]) -> tuple[FoundKind, ...]:
+async def _kinds(client: Client, capabilities: Sequence[AnyCapability]) -> tuple[FoundKind, ...]:
     """Every kind that a capability has to see, once, by where it is served."""
     by_address: dict[tuple[str, str], tuple[Kind[Any], list[str]]] = {}
     for capability in capabilities:

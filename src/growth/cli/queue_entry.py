@@ -19,9 +19,10 @@ from growth.api.queue.workload import (
 from growth.cli.queue_failures import failing_words
 from growth.cli.queue_preemption import Preempted, sent_back, until_gone, waits_for
 from growth.cli.queue_reader import QueueView, title_of
-from growth.decide.queue.context import Key, usage_of
+from growth.decide.queue.context import Key
 from growth.decide.queue.failed_flavors import failures_of
 from growth.decide.queue.flavor_assignment import needs_of
+from growth.decide.queue.held_quota import usage_of
 from growth.decide.queue.provisioning_deadline import EXPECTED
 from growth.decide.queue.requeue import deadline, is_waiting
 

@@ -27,7 +27,8 @@ from growth.cli.queue_future import coming, deadline_of, next_words
 from growth.cli.queue_offers import FlavorOffer, changes_for, holders_of, offers_for
 from growth.cli.queue_preemption import names_in, sent_back, until_gone, waits_for
 from growth.cli.queue_reader import QueueView, title_of
-from growth.decide.queue.context import Key, usage_of
+from growth.decide.queue.context import Key
+from growth.decide.queue.held_quota import usage_of
 
 _SHOWN_AHEAD: Final = 5
 

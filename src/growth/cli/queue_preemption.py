@@ -54,7 +54,7 @@ def sent_back(seen: QueueView, workload: Workload) -> Preempted | None:
         return None
     found = _GOES.match(said.message)
     key = (found[1], found[2]) if found is not None else ("", "")
-    winner = seen.context.drafts[key].before if key in seen.context.index.seats else None
+    winner = seen.context.drafts[key].before if key in seen.context.index.workloads else None
     if winner is None:
         by, of_queue, priority = "/".join(key) if found is not None else "another workload", "another queue", ""
     else:

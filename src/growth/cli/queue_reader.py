@@ -25,10 +25,12 @@ from growth.cli.queue_stock import closed_by
 from growth.cli.snapshot import reading
 from growth.decide.capacity.offering_catalog import OFFERING_CATALOG
 from growth.decide.inputs import inputs_at
-from growth.decide.queue.admission import admit, lines_in
+from growth.decide.queue.admission import admit
 from growth.decide.queue.assumed_admissions import AssumedAdmission
 from growth.decide.queue.context import Key, QueueContext
 from growth.decide.queue.failed_flavors import is_early
+from growth.decide.queue.index import index_of
+from growth.decide.queue.queue_entry import line_up
 from growth.decide.queue.workload_lifecycle import follow
 from growth.decide.queue.workload_patch import WorkloadDraft
 from growth.kube.client import Client
@@ -76,10 +78,10 @@ class QueueView(msgspec.Struct, frozen=True):
 
 def see(snapshot: Snapshot, settings: Settings) -> QueueView:
     """Look at everything once, and try who could be admitted."""
-    trial = QueueContext(inputs_at(snapshot, settings, (OFFERING_CATALOG,)))
+    trial = _context(snapshot, settings)
     # Whether machines can be had is known to those who ask the providers; they have written it on the queues.
     closed = closed_by(trial.queues.values())
-    trial.config = msgspec.structs.replace(trial.config, closed=closed)
+    trial.closed = closed
     for draft in trial.drafts.values():
         # Who holds quota is judged by its pods and machines, which are not read here.
         if draft.before.status.admission is None:
@@ -87,12 +89,12 @@ def see(snapshot: Snapshot, settings: Settings) -> QueueView:
     # Who may only try what it has not tried stands in no line: it holds up nobody.
     lines = {
         name: [key for key in line if not is_early(trial.drafts[key].before, trial.now)]
-        for name, line in lines_in(trial).items()
+        for name, line in _lines(trial).items()
     }
     served = frozenset(admit(trial, AssumedAdmission()).given)
     said = {key: draft.workload.condition(QUOTA_RESERVED) for key, draft in trial.drafts.items()}
     return QueueView(
-        context=QueueContext(inputs_at(snapshot, settings, (OFFERING_CATALOG,))),
+        context=_context(snapshot, settings),
         lines=lines,
         positions={key: position for line in lines.values() for position, key in enumerate(line, 1)},
         served=served,
@@ -102,6 +104,17 @@ def see(snapshot: Snapshot, settings: Settings) -> QueueView:
         closed=closed,
         notices=tuple(notices_in(snapshot)),
     )
+
+
+def _lines(trial: QueueContext) -> dict[str, list[Key]]:
+    for key in trial.touched:
+        line_up(trial, key)
+    return {name: [key for _, key in line] for name, line in trial.backlog.lines.items()}
+
+
+def _context(snapshot: Snapshot, settings: Settings) -> QueueContext:
+    index = index_of(snapshot, settings)
+    return QueueContext(inputs_at(snapshot, settings, (OFFERING_CATALOG,), index=index))
 
 
 def _goes(draft: WorkloadDraft) -> bool:

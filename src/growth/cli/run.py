@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -17,7 +17,7 @@ from growth.api.settings.model import HealthSettings, Settings
 from growth.cli.errors import UsageError, sentence_for
 from growth.cli.settings_options import with_settings
 from growth.cloud.errors import Invalid
-from growth.decide.contract import Capability
+from growth.decide.contract import AnyCapability
 from growth.decide.pipeline import CAPABILITIES, UnknownCapability, chosen
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
@@ -76,7 +76,7 @@ def run(effective: EffectiveSettings, only: str) -> None:
 
 async def _run(
     settings: Settings,
-    capabilities: tuple[Capability[Any, Any], ...],
+    capabilities: tuple[AnyCapability, ...],
     providers: Mapping[str, OpenProvider],
     host: Runtime,
 ) -> None:

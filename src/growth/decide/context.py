@@ -13,7 +13,7 @@ from growth.observe.snapshot import Snapshot
 class PassContext(Generic[CarryT]):
     """The inputs of one pass, and what its steps add to the decision."""
 
-    def __init__(self, inputs: Inputs[CarryT, Any]) -> None:
+    def __init__(self, inputs: Inputs[CarryT, Any, Any]) -> None:
         self.inputs = inputs
         self.snapshot: Snapshot = inputs.snapshot
         self.settings: Settings = inputs.settings

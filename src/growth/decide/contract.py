@@ -9,7 +9,7 @@ out and another must know is a ``Fact``: one stage provides it, later stages of 
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final, Generic, Literal, NewType, Self, TypeVar, cast
+from typing import Any, Final, Generic, Literal, NewType, Protocol, Self, TypeVar, cast
 
 import msgspec
 
@@ -61,6 +61,7 @@ class Fact(msgspec.Struct, frozen=True):
 FactT = TypeVar("FactT", bound=Fact)
 CarryT = TypeVar("CarryT")
 ResultT = TypeVar("ResultT")
+IndexT = TypeVar("IndexT")
 
 
 class RecoveredAt(Fact, frozen=True):
@@ -177,7 +178,7 @@ class Replica(msgspec.Struct, frozen=True):
     """Names of the capabilities that it runs."""
 
 
-class Inputs(msgspec.Struct, Generic[CarryT, ResultT], frozen=True):
+class Inputs(msgspec.Struct, Generic[CarryT, ResultT, IndexT], frozen=True):
     """All that a decider may know. The same inputs give the same decision."""
 
     snapshot: Snapshot
@@ -186,6 +187,8 @@ class Inputs(msgspec.Struct, Generic[CarryT, ResultT], frozen=True):
     carry: CarryT
     """What the decider carried over from the pass before; lost with the process, and safe to lose."""
     clock: ClockTrust
+    index: IndexT
+    """What the capability keeps up from snapshots alone; it was advanced to this one, and is only read here."""
     computation: Idle | Running | Finished[ResultT] = IDLE
     outcomes: Outcomes = Outcomes()
     replica: Replica = Replica()
@@ -242,7 +245,15 @@ def own_namespace(settings: Settings) -> str:
     return settings.namespace
 
 
-Decider = Callable[[Inputs[CarryT, ResultT]], Decision[CarryT]]
+Decider = Callable[[Inputs[CarryT, ResultT, IndexT]], Decision[CarryT]]
+
+
+class IncrementalIndex(Protocol):
+    """What a capability works out of one snapshot after the other, so that a pass costs as much as has changed."""
+
+    def advance(self, snapshot: Snapshot, settings: Settings) -> None:
+        """Take in what has changed. Nothing else changes the index, and to build it anew comes to the same."""
+        ...
 
 
 def always(_: Settings) -> bool:
@@ -250,12 +261,14 @@ def always(_: Settings) -> bool:
     return True
 
 
-class Capability(msgspec.Struct, Generic[CarryT, ResultT], frozen=True, kw_only=True):
+class Capability(msgspec.Struct, Generic[CarryT, ResultT, IndexT], frozen=True, kw_only=True):
     """Something that Growth can do: a stage of the pipeline that decides."""
 
     name: CapabilityName
-    decide: Decider[CarryT, ResultT]
+    decide: Decider[CarryT, ResultT, IndexT]
     initial_carry: Callable[[Snapshot, Settings], CarryT]
+    new_index: Callable[[], IncrementalIndex] | None = None
+    """What keeps up ``Inputs.index``, if the capability has one."""
     watches: tuple[Kind[Any], ...]
     """Kinds that it reads. Only what some enabled capability watches is watched, so a role may leave out the rest."""
     needs: tuple[Need, ...] = ()
@@ -273,7 +286,7 @@ class Capability(msgspec.Struct, Generic[CarryT, ResultT], frozen=True, kw_only=
     scope: Literal["leader", "every_replica"] = "leader"
     is_enabled: Callable[[Settings], bool] = always
     """Whether the settings want it. Kinds of a disabled capability are not even watched: they may not be defined."""
-    on_shutdown: Decider[CarryT, ResultT] | None = None
+    on_shutdown: Decider[CarryT, ResultT, IndexT] | None = None
     """What it decides last when the process is asked to stop; only the first of it is waited for."""
 
 
@@ -290,4 +303,5 @@ class Derivation(msgspec.Struct, Generic[FactT], frozen=True, kw_only=True):
     needs: tuple[Need, ...] = ()
 
 
-Stage = Capability[Any, Any] | Derivation[Any]
+AnyCapability = Capability[Any, Any, Any]
+Stage = AnyCapability | Derivation[Any]

@@ -47,12 +47,13 @@ def inputs_at(
     derivations: Iterable[Derivation[Any]],
     *,
     carry: Any = None,  # noqa: ANN401 - of any decider
+    index: Any = None,  # noqa: ANN401 - of any decider
     facts: Iterable[Fact] = (),
     clock: ClockTrust | None = None,
     outcomes: Outcomes | None = None,
     replica: Replica | None = None,
     computation: Idle | Running | Finished[Any] = IDLE,
-) -> Inputs[Any, Any]:
+) -> Inputs[Any, Any, Any]:
     """Return the inputs of a decider at one instant."""
     known = tuple(facts)
     trust = clock or ClockTrust(snapshot.now)
@@ -65,6 +66,7 @@ def inputs_at(
         facts=facts_at(snapshot, settings, derivations, known, trust),
         carry=carry,
         clock=trust,
+        index=index,
         computation=computation,
         outcomes=outcomes if outcomes is not None else Outcomes(),
         replica=replica or Replica(),

@@ -19,19 +19,12 @@ that rule.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final
 
 from growth.decide.capacity.demand_history import RECENT_DEMAND
 from growth.decide.capacity.offering_catalog import OFFERING_CATALOG
 from growth.decide.consolidation.decider import CAPABILITY as CONSOLIDATION
-from growth.decide.contract import (
-    Capability,
-    Derivation,
-    Fact,
-    Facts,
-    RecoveredAt,
-    Stage,
-)
+from growth.decide.contract import AnyCapability, Capability, Derivation, Fact, Facts, RecoveredAt, Stage
 from growth.decide.facts.pending_pods import PENDING_PODS
 from growth.decide.failover.decider import CAPABILITY as FAILOVER
 from growth.decide.node_memory.decider import CAPABILITY as NODE_MEMORY
@@ -58,7 +51,7 @@ PIPELINE: Final[tuple[Stage, ...]] = (
     NODE_REQUESTS,
     SCALE_DOWN,
 )
-CAPABILITIES: Final[tuple[Capability[Any, Any], ...]] = tuple(one for one in PIPELINE if isinstance(one, Capability))
+CAPABILITIES: Final[tuple[AnyCapability, ...]] = tuple(one for one in PIPELINE if isinstance(one, Capability))
 
 
 class BrokenPipeline(Exception):
@@ -89,7 +82,7 @@ def provided_by(stage: Stage) -> tuple[type[Fact], ...]:
     return (stage.provides, *stage.also_provides) if isinstance(stage, Derivation) else stage.provides
 
 
-def stages_of(capabilities: Iterable[Capability[Any, Any]], known: Sequence[Stage] = PIPELINE) -> tuple[Stage, ...]:
+def stages_of(capabilities: Iterable[AnyCapability], known: Sequence[Stage] = PIPELINE) -> tuple[Stage, ...]:
     """These capabilities in the order of the pipeline, with the derivations that they need."""
     chosen_ones = list(capabilities)
     wanted = {need.fact for one in chosen_ones for need in one.needs}
@@ -143,9 +136,7 @@ class UnknownCapability(ValueError):
     """A name that no capability has."""
 
 
-def chosen(
-    names: Sequence[str], known: Sequence[Capability[Any, Any]] = CAPABILITIES
-) -> tuple[Capability[Any, Any], ...]:
+def chosen(names: Sequence[str], known: Sequence[AnyCapability] = CAPABILITIES) -> tuple[AnyCapability, ...]:
     """The capabilities of these names, in their own order; all of them if none is named."""
     by_name = {str(capability.name): capability for capability in known}
     for name in names:

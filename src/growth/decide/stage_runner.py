@@ -12,6 +12,7 @@ import msgspec
 from growth.api.settings.model import Settings
 from growth.decide.contract import (
     IDLE,
+    AnyCapability,
     Capability,
     ClockTrust,
     Decider,
@@ -20,6 +21,7 @@ from growth.decide.contract import (
     Fact,
     Finished,
     Idle,
+    IncrementalIndex,
     Inputs,
     Outcomes,
     Replica,
@@ -57,6 +59,7 @@ class StageRunner:
     def __init__(self, stages: Sequence[Stage], settings: Settings, replica: Replica) -> None:
         self._stages, self._settings, self._replica = stages, settings, replica
         self._carries: dict[str, Any] = {}
+        self._indexes: dict[str, IncrementalIndex] = {}
         self._derived: dict[type[Fact], Fact] = {}
 
     def run(self, given: PassInputs) -> Iterator[StageEnd]:
@@ -109,18 +112,23 @@ class StageRunner:
         return StageEnd(stage)
 
     def _decide(
-        self, stage: Capability[Any, Any], given: PassInputs, board: FactBoard, decide: Decider[Any, Any]
+        self, stage: AnyCapability, given: PassInputs, board: FactBoard, decide: Decider[Any, Any, Any]
     ) -> StageEnd:
+        """Let a capability decide. If that fails, its index may be half advanced, and is built anew."""
         try:
             if stage.name not in self._carries:
                 self._carries[stage.name] = stage.initial_carry(given.snapshot, self._settings)
+            index = self._indexes.pop(stage.name, None) or (stage.new_index() if stage.new_index is not None else None)
+            if index is not None:
+                index.advance(given.snapshot, self._settings)
             decision = decide(
-                Inputs[Any, Any](
+                Inputs[Any, Any, Any](
                     snapshot=given.snapshot,
                     settings=self._settings,
                     facts=board.facts_for(stage),
                     carry=self._carries[stage.name],
                     clock=_with_recovery(given.clock, board),
+                    index=index,
                     computation=given.computations.get(stage.name, IDLE),
                     outcomes=given.outcomes,
                     replica=self._replica,
@@ -129,6 +137,8 @@ class StageRunner:
         except Exception as error:  # a defect in one stage must not end the others
             return StageEnd(stage, error=error)
         self._carries[stage.name] = decision.carry
+        if index is not None:
+            self._indexes[stage.name] = index
         board.add(decision.facts)
         return StageEnd(stage, decision)
 

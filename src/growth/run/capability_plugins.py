@@ -1,9 +1,9 @@
 """Capabilities from other packages: entry points of the group ``growth.capabilities``, after Growth's own stages."""
 
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final, cast
+from typing import Final, cast
 
-from growth.decide.contract import Capability
+from growth.decide.contract import AnyCapability, Capability
 from growth.decide.pipeline import CAPABILITIES, PIPELINE, BrokenPipeline, check
 
 GROUP: Final = "growth.capabilities"
@@ -16,13 +16,13 @@ class CapabilityNotUsable(Exception):
         super().__init__(f"capability {entry.name!r} is installed ({entry.value}) and cannot be used: {reason}")
 
 
-def installed_capabilities() -> tuple[Capability[Any, Any], ...]:
+def installed_capabilities() -> tuple[AnyCapability, ...]:
     """Return Growth's own capabilities, and those of other packages. Raises CapabilityNotUsable."""
     return (*CAPABILITIES, *_plugins())
 
 
-def _plugins() -> list[Capability[Any, Any]]:
-    found: list[Capability[Any, Any]] = []
+def _plugins() -> list[AnyCapability]:
+    found: list[AnyCapability] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
         try:
             loaded: object = entry.load()
@@ -31,7 +31,7 @@ def _plugins() -> list[Capability[Any, Any]]:
         if not isinstance(loaded, Capability):
             expected = "expected a Capability (growth.decide.contract)"
             raise CapabilityNotUsable(entry, f"it is a {type(loaded).__name__}; {expected}")
-        capability = cast("Capability[Any, Any]", loaded)
+        capability = cast("AnyCapability", loaded)
         if any(one.name == capability.name for one in (*CAPABILITIES, *found)):
             raise CapabilityNotUsable(entry, f"another capability has the name {capability.name!r}")
         try:

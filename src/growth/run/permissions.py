@@ -10,13 +10,13 @@ from typing import Any
 
 from growth.api.kinds import EVENTS, LEASES, Kind
 from growth.api.settings.model import Settings
-from growth.decide.contract import Capability
+from growth.decide.contract import AnyCapability
 from growth.kube.permission_review import ScopedPermission
 from growth.kube.verbs import Permission
 from growth.run.informers import part_of
 
 
-def needs_of(capability: Capability[Any, Any], settings: Settings) -> frozenset[ScopedPermission]:
+def needs_of(capability: AnyCapability, settings: Settings) -> frozenset[ScopedPermission]:
     """Every permission without which this capability cannot do its work."""
     found = {one for kind in capability.watches for one in _following(kind, settings)}
     for write in capability.permissions:
@@ -29,9 +29,7 @@ def needs_of(capability: Capability[Any, Any], settings: Settings) -> frozenset[
     return frozenset(found)
 
 
-def needs(
-    capabilities: Collection[Capability[Any, Any]], settings: Settings
-) -> dict[ScopedPermission, tuple[str, ...]]:
+def needs(capabilities: Collection[AnyCapability], settings: Settings) -> dict[ScopedPermission, tuple[str, ...]]:
     """All of them, each with the capabilities that need it."""
     found: dict[ScopedPermission, tuple[str, ...]] = {}
     for capability in capabilities:

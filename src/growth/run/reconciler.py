@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from growth.act.executor import Executor
 from growth.api.actions import Hold
@@ -22,7 +22,7 @@ from growth.api.growth_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.references import reference_by_name, shown
 from growth.api.settings.model import Settings
-from growth.decide.contract import Capability, CapabilityName, ClockTrust, Outcomes, Replica
+from growth.decide.contract import AnyCapability, Capability, CapabilityName, ClockTrust, Outcomes, Replica
 from growth.decide.pipeline import stages_of
 from growth.decide.stage_runner import PassInputs, StageEnd, StageRunner
 from growth.observe.cache import ClusterCache
@@ -79,7 +79,7 @@ class Reconciler:
         self,
         role: str,
         cache: ClusterCache,
-        capabilities: Sequence[Capability[Any, Any]],
+        capabilities: Sequence[AnyCapability],
         settings: Settings,
         host: Runtime,
         *,

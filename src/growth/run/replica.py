@@ -25,7 +25,7 @@ from growth.api.node_memory import MEMORIES
 from growth.api.provider_state import ProviderState
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.settings.model import Settings
-from growth.decide.contract import Capability
+from growth.decide.contract import AnyCapability
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder
 from growth.kube.informer import Informer
@@ -58,7 +58,7 @@ class ReplicaConfig(msgspec.Struct, frozen=True, kw_only=True):
     client: Client
     lease_client: Client
     settings: Settings
-    capabilities: Sequence[Capability[Any, Any]]
+    capabilities: Sequence[AnyCapability]
     host: Runtime
     providers: Mapping[str, OpenProvider] = {}
     """Who has machines for us, by name; opened anew for each term of leadership."""
@@ -104,7 +104,7 @@ async def control(plant: ReplicaConfig, health: ProcessHealth) -> None:
         health.is_stopping = True
 
 
-def _kinds(capabilities: Sequence[Capability[Any, Any]], cache: ClusterCache) -> list[Kind[Any]]:
+def _kinds(capabilities: Sequence[AnyCapability], cache: ClusterCache) -> list[Kind[Any]]:
     """What the capabilities have to see, in the World's order; everything if there is none that could say it."""
     wanted = {kind for capability in capabilities for kind in capability.watches}
     if unknown := sorted(kind.plural for kind in wanted - set(cache.listeners())):
@@ -112,7 +112,7 @@ def _kinds(capabilities: Sequence[Capability[Any, Any]], cache: ClusterCache) ->
     return [kind for kind in cache.listeners() if kind in wanted or not capabilities]
 
 
-def _late(capabilities: Sequence[Capability[Any, Any]]) -> set[Kind[Any]]:
+def _late(capabilities: Sequence[AnyCapability]) -> set[Kind[Any]]:
     """What only those have to see for whom nobody waits."""
     wanted = {kind for capability in capabilities for kind in capability.watches if capability.is_late}
     return wanted - {kind for capability in capabilities for kind in capability.watches if not capability.is_late}
@@ -201,7 +201,7 @@ class _Replica:
         for loop in self._loops:
             loop.wake()
 
-    async def _decide(self, role: str, capabilities: Sequence[Capability[Any, Any]], clients: Clients) -> None:
+    async def _decide(self, role: str, capabilities: Sequence[AnyCapability], clients: Clients) -> None:
         """The loop and the executor of one role, until cancelled; then what was sent is waited for."""
         metrics, heartbeats = self._health.metrics, self._health.heartbeats
         loop_beat = heartbeats.register(f"the loop of the {role}", LOOP_SILENCE_SECONDS)

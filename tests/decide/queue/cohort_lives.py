@@ -8,8 +8,8 @@ from typing import Final
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOAD_PRIORITY_CLASSES, WORKLOADS
 from growth.api.queue.workload import EVICTED, PREEMPTED, PRIORITY_CLASS, Workload
-from growth.decide.queue.context import usage_of
-from tests.decide.queue.cohort_model import Amounts, Queue, Quota, Slot, Tree, Uses
+from growth.decide.queue.held_quota import usage_of
+from tests.decide.queue.cohort_tree import Amounts, Queue, Quota, Slot, Tree, Uses
 from tests.decide.queue.cohort_worlds import GROUPS, draw_tree, put_tree, queue_spec
 from tests.decide.queue.lives import Life
 from tests.decide.queue.stage import Stage, settings

@@ -8,7 +8,7 @@ from typing import Any, Final
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.workload import ADMITTED, EVICTED, PREEMPTED, QUOTA_RESERVED
 from tests.builders import Json
-from tests.decide.queue.cohort_model import Node, Queue, Quota, Slot, Work
+from tests.decide.queue.cohort_tree import Node, Queue, Quota, Slot, Work
 from tests.decide.queue.stage import NOW, Stage
 
 FLAVORS: Final = ("red", "blue")

@@ -13,8 +13,8 @@ from typing import Final
 from growth.api.actions import Action, Hold, PatchObject
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import EVICTED, PREEMPTED, Workload
-from growth.decide.queue.context import usage_of
-from tests.decide.queue.cohort_model import Tree, Uses, Work
+from growth.decide.queue.held_quota import usage_of
+from tests.decide.queue.cohort_tree import Tree, Uses, Work
 from tests.decide.queue.cohort_worlds import draw_tree, draw_work, put_tree, put_work
 from tests.decide.queue.stage import Stage, settings
 

@@ -43,12 +43,12 @@ from growth.api.queue.pod_defaults import FILLING_KINDS
 from growth.api.queue.workload import QUEUE_NAME, QUOTA_RESERVED, Workload
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.settings.queue import RequeuingStrategySettings, WaitForPodsReadySettings
-from growth.decide.contract import Decision
+from growth.decide.contract import Decision, Fact
 from growth.decide.facts.gangs import GangFindings
+from growth.decide.queue.backlog import QueueBacklog
 from growth.decide.queue.carry import QueueCarry
 from growth.decide.queue.decider import CAPABILITY
 from growth.decide.queue.index import QueueIndex
-from growth.decide.queue.queue_config import members_of
 from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
@@ -165,6 +165,7 @@ class Stage:
         self.now = NOW
         self.objects: dict[Id, Json] = {}
         self.memory: object = None
+        self.index = QueueIndex()
         self.findings: GangFindings | None = None
         """What deciders found out on threads, by capability."""
         self.wake_at: datetime | None = None
@@ -203,23 +204,27 @@ class Stage:
         seen = snapshot_of(self.objects if objects is None else objects, self.now, self._tables)
         seen = msgspec.structs.replace(seen, clouds=self.clouds)
         whole = self._looking_at_everything(seen)
-        decision = decide(seen, self._given(self.memory), self.settings)
+        decision = self.decided(seen, self.settings)
         mine, theirs = _weight(decision, seen), _weight(whole, seen)
         assert mine == theirs, ([one for one in mine if one not in theirs], [one for one in theirs if one not in mine])
         self.memory, self.wake_at = decision.carry, decision.requeue_at
         return decision
 
-    def _given(self, memory: object) -> Given:
-        return Given(carry=memory, facts=(self.findings,) if self.findings is not None else ())
+    def decided(self, seen: Snapshot, settings: Settings) -> Decision[Any]:
+        """One pass over what is seen."""
+        return decide(seen, Given(carry=self.memory, facts=self.facts, index=self.index), settings)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What earlier stages of the pass have found out."""
+        return (self.findings,) if self.findings is not None else ()
 
     def _looking_at_everything(self, seen: Snapshot) -> Decision[Any]:
         """What is decided by whoever does not know what has changed: the same must come of looking only at that."""
         memory = self.memory
-        if isinstance(memory, QueueCarry) and memory.index is not None:
-            desk = QueueIndex(memory.index.config, members_of(seen))
-            desk.absent = dict(memory.index.absent)
-            memory = msgspec.structs.replace(memory, index=desk)
-        return decide(seen, self._given(memory), self.settings)
+        if isinstance(memory, QueueCarry) and memory.backlog is not None:
+            memory = msgspec.structs.replace(memory, backlog=QueueBacklog(absent=memory.backlog.absent))
+        return decide(seen, Given(carry=memory, facts=self.facts, index=QueueIndex()), self.settings)
 
     def take(self, said: Action | Hold) -> bool:
         """Do it; False if it is not done because the object has changed, or is gone."""

@@ -12,7 +12,7 @@ from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOAD_PRIORITY_CLASSES
 from growth.api.queue.workload import EVICTED, PRIORITY_CLASS
 from tests.decide.queue.cohort_lives import MOST_JOBS, Cohorts
-from tests.decide.queue.cohort_model import Node, Queue, Quota, Work
+from tests.decide.queue.cohort_tree import Node, Queue, Quota, Work
 from tests.decide.queue.cohort_worlds import GROUPS, put_tree, put_work
 from tests.decide.queue.stage import NOW, Stage, settings
 

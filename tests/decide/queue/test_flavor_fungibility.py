@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.decide.queue.cohort_model import Node, Queue, Quota, Work
+from tests.decide.queue.cohort_tree import Node, Queue, Quota, Work
 from tests.decide.queue.cohort_worlds import GROUPS, hold, put_tree, put_work
 from tests.decide.queue.stage import NOW, Stage, settings
 

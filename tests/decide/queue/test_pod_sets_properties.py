@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from growth.api.queue.workload import PREEMPTED, QUOTA_RESERVED, SchedulingStats
 from growth.decide.queue.preemption import promise, promised_to
-from tests.decide.queue.cohort_model import Node, Queue, Quota, Work
+from tests.decide.queue.cohort_tree import Node, Queue, Quota, Work
 from tests.decide.queue.cohort_worlds import GROUPS, hold, put_tree, put_work
 from tests.decide.queue.set_lives import LATE, Sets
 from tests.decide.queue.stage import NOW, Stage, settings

@@ -17,6 +17,7 @@ from growth.api.timestamp import format_time
 from growth.decide.facts.kept_nodes import RetainedNodes
 from growth.decide.queue.carry import QueueCarry
 from growth.decide.queue.decider import decide_workloads
+from growth.decide.queue.index import index_of
 from growth.decide.queue.requeue import MACHINES
 from tests.builders import a_node
 from tests.decide.passes import Given, facts_in
@@ -174,7 +175,9 @@ def test_machines_on_which_its_pods_cannot_start_anyway_are_not_kept() -> None:
 def kept(stage: Stage) -> set[str]:
     """What those see who remove nodes: a new process each time."""
     snapshot = snapshot_of(stage.objects, stage.now)
-    facts = decide_workloads(Given().inputs(snapshot, stage.settings, QueueCarry())).facts
+    facts = decide_workloads(
+        Given(index=index_of(snapshot, stage.settings)).inputs(snapshot, stage.settings, QueueCarry())
+    ).facts
     return {name for one in facts if isinstance(one, RetainedNodes) for name in one.names}
 
 

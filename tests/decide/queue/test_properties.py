@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, Workload
-from growth.decide.queue.context import usage_of
+from growth.decide.queue.held_quota import usage_of
 from tests.decide.queue.lives import Life
 from tests.decide.queue.stage import Stage, settings
 from tests.drawing import examples

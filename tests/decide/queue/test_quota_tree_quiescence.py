@@ -12,8 +12,9 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import QUOTA_RESERVED
 from growth.decide.queue import decider
 from growth.decide.queue.carry import QueueCarry
+from growth.decide.queue.index import QueueIndex
 from tests.decide.passes import Given
-from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
+from tests.decide.queue.stage import Stage, a_stage, decide, settings, snapshot_of
 
 
 def memory_of(stage: Stage) -> QueueCarry:
@@ -22,8 +23,8 @@ def memory_of(stage: Stage) -> QueueCarry:
 
 
 def is_settled(stage: Stage) -> bool:
-    desk = memory_of(stage).index
-    return desk is not None and bool(desk.settled)
+    backlog = memory_of(stage).backlog
+    return backlog is not None and bool(backlog.settled)
 
 
 def a_full_stage(**spec: Any) -> Stage:  # noqa: ANN401 - of a ClusterQueue
@@ -93,7 +94,8 @@ def test_a_pass_that_broke_off_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
     with monkeypatch.context() as patched:
         patched.setattr(decider, "rest", breaks)
         with pytest.raises(RuntimeError):
-            decider.decide(Given(carry=stage.memory).inputs(seen, stage.settings))
+            decide(seen, Given(carry=stage.memory, index=stage.index), stage.settings)
+    stage.index = QueueIndex()  # as the loop has it after a failure
     stage.a_job("second")
     stage.settle()
     assert stage.admitted() == ["first", "second"]

@@ -33,7 +33,7 @@ from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.api.timestamp import format_time
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.capacity.provider_failures import MET
-from growth.decide.contract import Capability, Decision
+from growth.decide.contract import AnyCapability, Decision
 from growth.decide.facts.cluster_state import ClusterState, Unit
 from growth.decide.registry.step import step
 from growth.observe.cache import ClusterCache
@@ -232,7 +232,7 @@ class Watch:
 
     def decide(
         self,
-        capability: Capability[Any, Any],
+        capability: AnyCapability,
         memory: object = None,
         outcomes: Mapping[OutcomeKey, Outcome] | None = None,
     ) -> Decision[Any]:

@@ -27,7 +27,7 @@ def count_nodes(context: PassContext[ToyCarry]) -> None:
         context.said.append(Hold(subject=subject, why="no node works", reason="NoNodes"))
 
 
-def decide(inputs: Inputs[ToyCarry, None], /) -> Decision[ToyCarry]:
+def decide(inputs: Inputs[ToyCarry, None, None], /) -> Decision[ToyCarry]:
     """Decide nothing, and say how many nodes work."""
     context = PassContext(inputs)
     run_steps(context, (count_nodes,))

@@ -30,7 +30,7 @@ from growth.cloud.kwok.faults import faults_from
 from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.plugins import ProviderEnvironment
-from growth.decide.contract import Capability
+from growth.decide.contract import AnyCapability
 from growth.decide.pipeline import CAPABILITIES
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists
@@ -98,7 +98,7 @@ class Growth:
         *,
         others: Mapping[str, OpenProvider],
         points: EffectHooks,
-        capabilities: Sequence[Capability[Any, Any]],
+        capabilities: Sequence[AnyCapability],
     ) -> None:
         self._play, self.settings, self.catalogue = play, settings, catalogue
         self._others, self._points, self._capabilities = others, points, capabilities
@@ -208,7 +208,7 @@ async def growing(
     others: Mapping[str, OpenProvider] | None = None,
     points: EffectHooks = _NOWHERE,
     replicas: int = 1,
-    capabilities: Sequence[Capability[Any, Any]] = CAPABILITIES,
+    capabilities: Sequence[AnyCapability] = CAPABILITIES,
 ) -> AsyncGenerator[Growth]:
     """Growth runs as long as the context lasts; if it fails or is stopped at one of the points, the context does.
 

@@ -31,7 +31,7 @@ from growth.decide.policy.disruption_budgets import Allowance
 class ConsolidationContext(PassContext[ConsolidationCarry]):
     """Moves, pools and nodes of one pass."""
 
-    def __init__(self, inputs: Inputs[ConsolidationCarry, MoveAdvice | ForcedMovePlan]) -> None:
+    def __init__(self, inputs: Inputs[ConsolidationCarry, MoveAdvice | ForcedMovePlan, None]) -> None:
         super().__init__(inputs)
         snapshot = inputs.snapshot
         self.carry = inputs.carry

@@ -70,7 +70,7 @@ def next_carry(context: ConsolidationContext) -> ConsolidationCarry:
     )
 
 
-def decide(inputs: Inputs[ConsolidationCarry, MoveAdvice | ForcedMovePlan], /) -> Decision[ConsolidationCarry]:
+def decide(inputs: Inputs[ConsolidationCarry, MoveAdvice | ForcedMovePlan, None], /) -> Decision[ConsolidationCarry]:
     """Decide how far the moves towards a cheaper cluster are, and which are next."""
     context = ConsolidationContext(inputs)
     run_steps(context, STEPS)

@@ -32,7 +32,7 @@ _LONGEST: Final = 300
 class FailoverContext(PassContext[FailoverCarry]):
     """Nodes, machines and evidence of one pass."""
 
-    def __init__(self, inputs: Inputs[FailoverCarry, None]) -> None:
+    def __init__(self, inputs: Inputs[FailoverCarry, None, None]) -> None:
         super().__init__(inputs)
         snapshot, carry = inputs.snapshot, inputs.carry
         self.carry = carry

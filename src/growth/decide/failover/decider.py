@@ -62,7 +62,7 @@ STEPS: Final[tuple[Step[FailoverContext], ...]] = (
 )
 
 
-def decide(inputs: Inputs[FailoverCarry, None], /) -> Decision[FailoverCarry]:
+def decide(inputs: Inputs[FailoverCarry, None, None], /) -> Decision[FailoverCarry]:
     """Decide which nodes are dead, what moves off them, and which return."""
     context = FailoverContext(inputs)
     run_steps(context, STEPS)

@@ -18,7 +18,7 @@ from growth.decide.node_memory.page_round import PageRound
 from growth.decide.node_memory.shard_leases import release
 
 
-def decide(inputs: Inputs[NodeMemoryCarry, None], /) -> Decision[NodeMemoryCarry]:
+def decide(inputs: Inputs[NodeMemoryCarry, None, None], /) -> Decision[NodeMemoryCarry]:
     """Decide what is recorded of which node, and which nodes get theirs back."""
     return PageRound(inputs).run()
 

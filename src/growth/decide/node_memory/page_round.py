@@ -24,7 +24,7 @@ _NOTHING: Final = PageResult()
 class PageRound:
     """What all pages come to in one pass."""
 
-    def __init__(self, inputs: Inputs[NodeMemoryCarry, None]) -> None:
+    def __init__(self, inputs: Inputs[NodeMemoryCarry, None, None]) -> None:
         carry = inputs.carry
         self._snapshot, self._settings, self._carry = inputs.snapshot, inputs.settings, carry
         self._inputs = inputs

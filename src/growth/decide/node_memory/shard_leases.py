@@ -203,7 +203,7 @@ def _sight(before: ObservedShard | None, lease: ShardLease, now: datetime) -> Ob
     return ObservedShard(record, now)
 
 
-def release(inputs: Inputs[NodeMemoryCarry, None], /) -> Decision[NodeMemoryCarry]:
+def release(inputs: Inputs[NodeMemoryCarry, None, None], /) -> Decision[NodeMemoryCarry]:
     """Release each Lease that this replica holds and that others would still respect."""
     snapshot, respected = inputs.snapshot, inputs.settings.leader_election.lease_duration
     held = [

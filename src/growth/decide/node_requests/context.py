@@ -24,7 +24,7 @@ from growth.decide.node_requests.carry import NodeRequestsCarry
 class NodeRequestsContext(PassContext[NodeRequestsCarry]):
     """Requests, nodes and machines of one pass."""
 
-    def __init__(self, inputs: Inputs[NodeRequestsCarry, None]) -> None:
+    def __init__(self, inputs: Inputs[NodeRequestsCarry, None, None]) -> None:
         super().__init__(inputs)
         snapshot = inputs.snapshot
         self.terms = inputs.settings.provision

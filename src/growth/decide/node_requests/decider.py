@@ -52,7 +52,7 @@ STEPS: Final[tuple[Step[NodeRequestsContext], ...]] = (
 )
 
 
-def decide(inputs: Inputs[NodeRequestsCarry, None], /) -> Decision[NodeRequestsCarry]:
+def decide(inputs: Inputs[NodeRequestsCarry, None, None], /) -> Decision[NodeRequestsCarry]:
     """Decide what requests, uninitialized nodes and orphaned machines need next."""
     context = NodeRequestsContext(inputs)
     run_steps(context, STEPS)

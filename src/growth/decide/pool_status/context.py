@@ -15,7 +15,7 @@ from growth.decide.pool_status.carry import PoolStatusCarry
 class PoolStatusContext(PassContext[PoolStatusCarry]):
     """What all pools are judged by."""
 
-    def __init__(self, inputs: Inputs[PoolStatusCarry, None]) -> None:
+    def __init__(self, inputs: Inputs[PoolStatusCarry, None, None]) -> None:
         super().__init__(inputs)
         snapshot, carry = inputs.snapshot, inputs.carry
         self.cluster = self.facts.get(ClusterState)

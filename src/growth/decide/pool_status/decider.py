@@ -37,7 +37,7 @@ def report_pools(context: PoolStatusContext) -> None:
 STEPS: Final[tuple[Step[PoolStatusContext], ...]] = (report_pools, report_foreign_nodes)
 
 
-def decide(inputs: Inputs[PoolStatusCarry, None], /) -> Decision[PoolStatusCarry]:
+def decide(inputs: Inputs[PoolStatusCarry, None, None], /) -> Decision[PoolStatusCarry]:
     """Decide what there is to write about each pool."""
     snapshot, carry = inputs.snapshot, inputs.carry
     versions = tuple(sorted(pool.metadata.resource_version for pool in snapshot.table(NODE_POOLS).values()))

@@ -18,19 +18,14 @@ import msgspec
 from growth.api.quantity import QuantityError
 from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.workload import (
-    ADMITTED,
     EVICTED,
-    PODS_READY,
     PREEMPTED,
-    QUOTA_RESERVED,
-    REQUEUED,
     WAITS_FOR_PREEMPTED,
     Admission,
-    RequeueState,
 )
 from growth.decide.queue.assumed_admissions import AssumedAdmission, NewAdmission, admission_of, requests_of
-from growth.decide.queue.context import Key, QueueContext, usage_of
-from growth.decide.queue.existing_capacity import ExistingCapacity, lodge, shut_in
+from growth.decide.queue.context import Key, QueueContext
+from growth.decide.queue.existing_capacity import ExistingCapacity, shut_in
 from growth.decide.queue.failed_flavors import NOTHING_TRIED, FailedFlavors, tried_by
 from growth.decide.queue.flavor_assignment import (
     NO_PLACEMENT,
@@ -43,6 +38,7 @@ from growth.decide.queue.flavor_assignment import (
     assign,
     needs_of,
 )
+from growth.decide.queue.held_quota import usage_of
 from growth.decide.queue.pending_queue import (
     Order,
     QueueIterator,
@@ -52,10 +48,9 @@ from growth.decide.queue.pending_queue import (
     was_sent_back,
 )
 from growth.decide.queue.preemption import PreemptionTree, Victim, height_without, promise, promised_to, victims
-from growth.decide.queue.queue_entry import line_up, wait
+from growth.decide.queue.queue_entry import wait, write_admission
 from growth.decide.queue.quota_holders import QuotaRequest
 from growth.decide.queue.quota_tree import QuotaNode, Slot
-from growth.decide.queue.requeue import is_waiting
 from growth.decide.queue.workload_patch import WorkloadDraft
 
 
@@ -89,22 +84,15 @@ def admit(context: QueueContext, assumed: AssumedAdmission) -> AssumedAdmission:
     return _Round(context, assumed).run()
 
 
-def lines_in(context: QueueContext) -> dict[str, list[Key]]:
-    """Who waits for quota, queue by queue, in the order in which they are tried."""
-    for key in context.touched:
-        line_up(context, key)
-    return {name: [key for _, key in line] for name, line in context.index.lines.items()}
-
-
 class _Round:
     """One pass through all lines.
 
-    Who is refused speaks for all behind it in its line that want the same (``Seat.shape``): during a pass there is less
-    and less, so they would be refused, too.
+    Who is refused speaks for all behind it in its line that want the same (``WorkloadLook.shape``): during a pass there
+    is less and less, so they would be refused, too.
     """
 
     def __init__(self, context: QueueContext, assumed: AssumedAdmission) -> None:
-        self._context, self._index = context, context.index
+        self._context, self._backlog, self._trees = context, context.backlog, context.index.trees
         self._before = assumed
         self._given: dict[Key, NewAdmission] = {}
         self._sent_back: dict[Key, int] = {}
@@ -118,11 +106,13 @@ class _Round:
         self._changes: dict[int, int] = {}
         self._terminating: dict[object, tuple[int, list[Victim]]] = {}
         self._room = ExistingCapacity(context)
-        self._is_blocked = context.terms.blocks_admission and bool(context.index.awaited)
-        lines = [context.index.seats[key].line for key in context.touched]
-        self._stirred = {self._root(line[0]) for line in lines if line is not None}
+        self._is_blocked = context.terms.blocks_admission and bool(context.backlog.awaited)
+        lines = [context.backlog.look(key).line for key in context.touched]
+        self._stirred = {self._trees[line[0]] for line in lines if line is not None}
         self._walks = {
-            name: QueueIterator(line) for name, line in sorted(context.index.lines.items()) if not self._is_quiet(name)
+            name: QueueIterator(line)
+            for name, line in sorted(context.backlog.lines.items())
+            if not self._is_quiet(name)
         }
 
     def run(self) -> AssumedAdmission:
@@ -166,33 +156,30 @@ class _Round:
         """How far up it has to borrow, as far as that matters: whoever waits for others to go was asked that before
         they were sent back. If one of them, who borrows from less far, came before it now, or before those in front of
         it in its line, they would go for ever."""
-        if isinstance(head.found, AssignmentRefusal) or self._index.lines[name].has_preemptor_from(head.waiter):
+        if isinstance(head.found, AssignmentRefusal) or self._backlog.lines[name].has_preemptor_from(head.waiter):
             return 0
         return 0 if waits_for_preempted(self._context.drafts[head.key].workload) else head.found.price.height
 
-    def _root(self, name: str) -> int:
-        return id(self._context.members[name].root)
-
     def _is_quiet(self, name: str) -> bool:
         """Whether to ask anybody of this line would come to the same as in the last pass, nothing."""
-        root = self._root(name)
-        return root in self._index.settled and root not in self._stirred
+        root = self._trees[name]
+        return root in self._backlog.settled and root not in self._stirred
 
     def _settle(self) -> None:
-        """Note the trees in which nobody was served. Whatever changes there from now on stirs them (``Desk.stir``), but
-        for pods that are awaited, and room on nodes: where these decide, no tree is ever left out."""
-        if self._context.config.closed or self._context.terms.blocks_admission or self._index.refusals.by_key:
-            self._index.settled.clear()
+        """Note the trees in which nobody was served. Whatever changes there later stirs them (``BacklogDraft.stir``),
+        but for pods that are awaited, and room on nodes: where these decide, no tree is ever left out."""
+        if self._context.closed or self._context.terms.blocks_admission or self._context.index.refusals.by_key:
+            self._backlog.settled.clear()
         else:
-            self._index.settled |= {self._root(name) for name in self._walks} - self._changes.keys()
+            self._backlog.settled |= {self._trees[name] for name in self._walks} - self._changes.keys()
 
     def _stamp(self, name: str) -> int:
         """How often something was given in the tree of this queue, or of room that is for all."""
-        return self._changes.get(self._root(name), 0) + self._room.taken
+        return self._changes.get(self._trees[name], 0) + self._room.taken
 
     def _changed(self, name: str) -> None:
-        if name in self._context.members:
-            root = self._root(name)
+        if name in self._trees:
+            root = self._trees[name]
             self._changes[root] = self._changes.get(root, 0) + 1
 
     def _repeat(self) -> None:
@@ -207,9 +194,9 @@ class _Round:
             draft = self._context.draft(key)
             if draft is None or given.version != draft.before.metadata.resource_version:
                 continue
-            line = self._index.seats[key].line
+            line = self._backlog.look(key).line
             if line is not None:
-                self._give(key, given.admission, line[0], given.shut)
+                self._give(key, given.admission, given.shut)
             else:
                 self._given[key] = given
                 self._count(given.admission, draft)
@@ -229,9 +216,11 @@ class _Round:
             return _Head(waiter, (), refusal, stamp)
         tried = tried_by(workload, self._context.now)
         tried = (
-            tried if (refused := self._index.refusals.of(workload)) <= tried.refused else tried.with_refused(refused)
+            tried
+            if (refused := self._context.index.refusals.of(workload)) <= tried.refused
+            else tried.with_refused(refused)
         )
-        closed, lack = self._context.config.closed, self._room.lack
+        closed, lack = self._context.closed, self._room.lack
 
         def look(promised: Sequence[str] = ()) -> Assignment | AssignmentRefusal:
             return assign(
@@ -292,7 +281,7 @@ class _Round:
         draft, found, name = self._context.drafts[head.key], head.found, queue.metadata.name
         if head.is_early and (self._is_blocked or not _is_free(found)):
             # It waits for its backoff, and that is said on it.
-            self._refused[name, self._index.seats[head.key].shape] = None
+            self._refused[name, self._backlog.look(head.key).shape] = None
             return False
         if self._is_blocked:
             words = "pods of somebody who was admitted before are not ready yet"
@@ -301,7 +290,7 @@ class _Round:
             return self._refuse(head, name, found.reason, found.why)
         if found.price.way is AssignmentMode.FREE:
             admission = admission_of(name, found)
-            self._give(head.key, admission, name, shut_in(self._context, admission, head.tried.refused))
+            self._give(head.key, admission, shut_in(self._context, admission, head.tried.refused))
             return True
         member, request = self._context.members[name], self._wish(head.key, found.usage)
         terminating = self._victims(queue, member, request, found.short)
@@ -320,7 +309,7 @@ class _Round:
         wait(draft, reason, why)
         if head.needs:
             draft.ask(requests_of(head.needs))
-        self._refused[queue, self._index.seats[head.key].shape] = (reason, why)
+        self._refused[queue, self._backlog.look(head.key).shape] = (reason, why)
         return False
 
     def _send_back(self, victim: Victim, preemptor: Key) -> None:
@@ -333,26 +322,10 @@ class _Round:
         draft.say(EVICTED, "True", PREEMPTED, why)
         draft.say(PREEMPTED, "True", victim.reason, why)
 
-    def _give(self, key: Key, admission: Admission, queue: str, shut: str) -> None:
+    def _give(self, key: Key, admission: Admission, shut: str) -> None:
         draft = self._context.drafts[key]
         self._given[key] = NewAdmission(draft.workload.metadata.resource_version, admission, shut)
-        if is_waiting(draft.workload, self._context.now):
-            draft.say(REQUEUED, "True", "UntriedFlavor", "a flavor that it has not tried has room")
-        state = draft.workload.status.requeue_state
-        if state is not None and state.requeue_at is not None:
-            draft.requeue(RequeueState(state.count, None))
-        draft.admit(admission)
-        lodge(draft, shut)
-        draft.ask(())
-        draft.say(QUOTA_RESERVED, "True", "QuotaReserved", f"it has quota in ClusterQueue {queue}")
-        draft.say(ADMITTED, "True", "Admitted", f"it is admitted by ClusterQueue {queue}")
-        for over in (EVICTED, PREEMPTED):
-            if draft.workload.condition(over) is not None:
-                draft.say(over, "False", "QuotaReserved", "it has quota again")
-        if self._context.terms.readiness is not None:
-            # The very words that follow as soon as it is looked at: other ones would be one more write for each job.
-            pods = sum(one.count for one in draft.workload.spec.pod_sets)
-            draft.say(PODS_READY, "False", "WaitForStart", f"0 of {pods} pods are ready or have succeeded")
+        write_admission(self._context, draft, admission, shut)
         self._count(admission, draft)
 
     def _count(self, admission: Admission, draft: WorkloadDraft) -> None:
@@ -381,13 +354,13 @@ class _Round:
     def _tell_others(self) -> None:
         """Who was not asked hears why, if it is looked at now; all others have heard it."""
         for key in self._context.touched:
-            seat = self._index.seats[key]
-            if seat.line is None or key in self._asked or key in self._given:
+            look = self._backlog.look(key)
+            if look.line is None or key in self._asked or key in self._given:
                 continue
-            name, place = seat.line
+            name, place = look.line
             if name in self._held_up and (place, key) > self._held_up[name]:
                 wait(self._context.drafts[key], "WaitingForQuota", "others are before it, and the queue is StrictFIFO")
-            elif (refusal := self._refused.get((name, seat.shape))) is not None:
+            elif (refusal := self._refused.get((name, look.shape))) is not None:
                 wait(self._context.drafts[key], *refusal)
 
 

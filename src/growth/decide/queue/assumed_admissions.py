@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from growth.api.queue.workload import Admission, PodSetAssignment, PodSetRequest
-from growth.decide.queue.context import Key
 from growth.decide.queue.flavor_assignment import Assignment, PodSetNeeds
+from growth.decide.queue.quota_holders import Key
 from growth.observe.pod_requests import as_quantity
 
 

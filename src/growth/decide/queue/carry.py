@@ -6,9 +6,9 @@ import msgspec
 
 from growth.decide.contract import Measurement
 from growth.decide.queue.assumed_admissions import AssumedAdmission
-from growth.decide.queue.context import Key
-from growth.decide.queue.index import QueueIndex
+from growth.decide.queue.backlog import QueueBacklog
 from growth.decide.queue.queue_status import QueueReports
+from growth.decide.queue.quota_holders import Key
 from growth.decide.queue.status_write_budget import StatusWriteBudget
 from growth.decide.queue.usage_figures import QueueFigures
 from growth.decide.queue.workload_events import WorkloadEvents
@@ -26,7 +26,8 @@ class QueueCarry(msgspec.Struct, frozen=True):
     """The budget for saying why a workload is pending."""
     gauges: Mapping[str, tuple[QueueFigures, tuple[Measurement, ...]]] = {}
     """By ClusterQueue, what is measured of it, and the figures that this was made of."""
-    index: QueueIndex | None = None
+    backlog: QueueBacklog | None = None
+    """None where all workloads must be looked at."""
 
     @property
     def figures(self) -> Mapping[str, QueueFigures]:

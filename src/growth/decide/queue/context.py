@@ -7,35 +7,30 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-import msgspec
-
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NAMESPACES
 from growth.api.pod import Pod
-from growth.api.quantity import QuantityError, nano_value
 from growth.api.queue.cluster_queues import ClusterQueue, LocalQueue
-from growth.api.queue.job import QUEUED_JOBS, QueuedJob
+from growth.api.queue.job import QueuedJob
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
-from growth.api.queue.pod import QUEUED_PODS, QueuedPod
-from growth.api.queue.workload import EVICTED, PODS_READY, QUOTA_RESERVED, PodSetAssignment, Workload
+from growth.api.queue.pod import QueuedPod
+from growth.api.queue.workload import EVICTED, PODS_READY, Workload
 from growth.decide.capacity.offering_catalog import OfferingCatalog
 from growth.decide.context import PassContext
 from growth.decide.contract import Inputs
 from growth.decide.facts.gangs import GangFindings, UnplacedGang
+from growth.decide.queue.backlog import BacklogDraft, QueueBacklog
 from growth.decide.queue.cluster_queue_status import ClusterQueueCheck
-from growth.decide.queue.flavor_assignment import needs_of
 from growth.decide.queue.flavor_stock import FlavorOfferings, FlavorSupply, backing_in, supply_of
 from growth.decide.queue.index import QueueIndex
 from growth.decide.queue.ledger import QuotaLedger
-from growth.decide.queue.pending_queue import queued_since
 from growth.decide.queue.pod_defaults import PodDefaults
 from growth.decide.queue.provisioning_deadline import LaunchStatus, requests_by_pod
-from growth.decide.queue.queue_config import QueuePolicy, filling_in, members_of, premises_in, standings_in, terms_of
+from growth.decide.queue.queue_config import QueuePolicy, closed_flavors, filling_in, standings_in, terms_of
 from growth.decide.queue.quota_holders import Key, QuotaHolder
-from growth.decide.queue.quota_tree import QuotaNode, Slot
+from growth.decide.queue.quota_tree import QuotaNode
 from growth.decide.queue.status_write_budget import BudgetSpending, StatusWriteBudget
 from growth.decide.queue.workload_patch import WorkloadDraft
-from growth.observe.pod_requests import counted
 
 
 class WorkloadDrafts(dict[Key, WorkloadDraft]):
@@ -53,31 +48,31 @@ class WorkloadDrafts(dict[Key, WorkloadDraft]):
 class QueueContext(PassContext[Any]):
     """Queues, quota and workloads of one pass.
 
-    With the ``index`` of the pass before only those workloads are looked at for which something may have changed;
-    without it all.
+    If its carry holds the backlog of the pass before, only those workloads are looked at for which something may have
+    changed; else all are.
     """
 
-    def __init__(
-        self, inputs: Inputs[Any, None], index: QueueIndex | None = None, remarks: BudgetSpending | None = None
-    ) -> None:
+    def __init__(self, inputs: Inputs[Any, None, QueueIndex], remarks: BudgetSpending | None = None) -> None:
         super().__init__(inputs)
         snapshot, settings = inputs.snapshot, inputs.settings
         self.terms: QueuePolicy = terms_of(settings.queue)
         self.catalog = self.facts.get(OfferingCatalog)
-        self.config = premises_in(snapshot, settings, self.catalog, index.config if index is not None else None)
+        self.index = index = inputs.index
+        self.closed: Mapping[str, str] = closed_flavors(snapshot, self.catalog)
+        """Flavors whose machines cannot be had now, and why."""
         self.carry = inputs.carry
         """What the next pass must know, as far as steps have decided."""
         self.remarks = remarks or StatusWriteBudget(per_second=0, most=0, left=0).opened(self.now)
         self.no_place: dict[tuple[int, tuple[str, ...]], str] = {}
         """By the identity of a spec and the reservations of its pod, why no node takes it, as far as that was asked."""
-        if index is None or index.is_in_use or not self.config.are_like(index.config):
-            absent = index.absent if index is not None else {}
-            index = QueueIndex(self.config, members_of(snapshot))
-            index.absent = absent
-        index.config, index.is_in_use = self.config, True
-        self.index: QueueIndex = index
-        self.ledger = QuotaLedger(index)
-        self.flavors = self.config.flavors
+        before: QueueBacklog | None = inputs.carry.backlog if inputs.carry is not None else None
+        self._is_anew = before is None or not _lacks_only_changes(before, index) or before.closed != self.closed
+        """Whether all workloads are looked at."""
+        if before is None or self._is_anew:
+            before = QueueBacklog(absent=before.absent) if before is not None else QueueBacklog()
+        self.backlog = BacklogDraft(before, index.trees)
+        self.ledger = QuotaLedger(index, self.backlog)
+        self.flavors = index.config.flavors
         self.queues: dict[str, ClusterQueue] = {
             one.metadata.name: one for one in snapshot.table(CLUSTER_QUEUES).values()
         }
@@ -92,11 +87,11 @@ class QueueContext(PassContext[Any]):
         self.owners: list[str] = []
         """Jobs and pods that are looked at, by uid."""
         self._supplies: dict[str, FlavorSupply | None] = {}
-        self._sit(self.remarks.left)
+        self._find_touched(self.remarks.left)
 
     def draft(self, key: Key) -> WorkloadDraft | None:
         """A workload, if it is there."""
-        return self.drafts[key] if key in self.index.seats else None
+        return self.drafts[key] if key in self.index.workloads else None
 
     @property
     def members(self) -> dict[str, QuotaNode]:
@@ -113,64 +108,46 @@ class QueueContext(PassContext[Any]):
         return self.index.holders
 
     @property
-    def absent(self) -> dict[Key, datetime]:
-        """Workloads whose jobs are not seen, and since when (``leaving``)."""
-        return self.index.absent
+    def absent(self) -> Mapping[Key, datetime]:
+        """Workloads whose jobs are not seen, and since when (``orphaned_workloads``)."""
+        return self.backlog.absent
 
-    def _sit(self, remarks: int) -> None:
-        """Find who is to be looked at, and see what each holds; of so many may be told what was not told yet."""
-        index, there = self.index, self.snapshot.table(WORKLOADS)
-        others = index.jobs.call(self.snapshot.table(QUEUED_JOBS)) | index.pods.call(self.snapshot.table(QUEUED_PODS))
-        changed: set[Key] = set()
-        for key in index.observed.news(there, index.seats):
-            known, now = index.seats.get(key), there.get(key)
-            if now is None and known is not None:
-                owner = known.workload.metadata.controller
-                others |= {owner.uid} if owner is not None else set()
-                index.leave(key)
-            elif now is not None and (known is None or known.workload is not now):
-                changed.add(key)
-        odd = dict(index.odd)
-        for key in sorted(changed):
-            index.sit(key, there[key], self._holder(key, there[key]), _oddity(there[key]))
-        touched = {*changed, *index.restless, *index.due(self.now), *islice(index.unsaid, remarks)}
-        if odd != index.odd:
-            # It is for nobody in these queues as it was.
-            touched |= index.seats.keys()
+    def current(self, key: Key) -> Workload:
+        """A workload with what this pass has decided about it so far."""
+        return self.drafts[key].workload if key in self.drafts else self.index.workloads[key]
+
+    def _find_touched(self, remarks: int) -> None:
+        """Find who is to be looked at; of so many may be told what was not told yet."""
+        index, backlog, changes = self.index, self.backlog, self.index.changes
+        if self._is_anew:
+            touched = set(index.workloads)
+            others = {*self.jobs, *self.pods}
+            for key in backlog.absent.keys() - touched:
+                del backlog.absent[key]
+        else:
+            for key in sorted(changes.gone):
+                backlog.forget(key)
+            for queue in changes.queues:
+                backlog.stir(queue)
+            touched = {*changes.workloads, *backlog.restless, *backlog.due(self.now)}
+            touched |= {*islice(backlog.unsaid, remarks)}
+            others = set(changes.owners)
+            if changes.is_other_usage_unknown:
+                # It is for nobody in these queues as it was.
+                touched |= index.workloads.keys()
         supplies = {flavor: self.supply_of(flavor) for flavor in index.refusals.flavors}
-        if supplies != index.supplies:
+        if supplies != backlog.supplies:
             touched |= index.refusals.by_key.keys()
-            index.supplies = supplies
-        touched |= {one.gang.key for one in self.unplaced.values()} & index.awaited
-        touched |= {index.by_owner[uid] for uid in others if uid in index.by_owner}
-        self.touched = sorted(touched & index.seats.keys())
+            backlog.supplies = supplies
+        touched |= {one.gang.key for one in self.unplaced.values()} & backlog.awaited
+        touched |= {key for uid in others if (key := index.key_of(uid)) is not None}
+        self.touched = sorted(touched & index.workloads.keys())
         """Workloads for whom something may have changed."""
         for key in self.touched:
             owner = self.drafts[key].before.metadata.controller
             if owner is not None:
                 others.add(owner.uid)
-        self.owners = sorted(uid for uid in others | index.restless_owners if uid in self.jobs or uid in self.pods)
-
-    def _holder(self, key: Key, workload: Workload) -> QuotaHolder | None:
-        admission, reserved = workload.status.admission, workload.condition(QUOTA_RESERVED)
-        if admission is None or not workload.is_reserving:
-            return None
-        since = reserved.last_transition_time if reserved is not None else None
-        return QuotaHolder(
-            key,
-            workload.metadata.uid,
-            admission.cluster_queue,
-            workload.priority,
-            queued_since(workload, self.terms.requeuing.timestamp),
-            since or workload.metadata.creation_timestamp or self.now,
-            usage_of(workload),
-            workload.holds(EVICTED),
-        )
-
-    def end(self) -> None:
-        """The pass is over: nothing is given tentatively any more."""
-        self.ledger.drop()
-        self.index.is_in_use = False
+        self.owners = sorted(uid for uid in others | backlog.restless_owners if uid in self.jobs or uid in self.pods)
 
     @contextmanager
     def following(self, key: Key) -> Generator[WorkloadDraft]:
@@ -181,9 +158,9 @@ class QueueContext(PassContext[Any]):
         self.deadlines.clear()
         draft = self.drafts[key]
         yield draft
-        self.index.wake(key, min((when for when in self.deadlines if when > self.now), default=None))
+        self.backlog.wake(key, min((when for when in self.deadlines if when > self.now), default=None))
         is_awaited = draft.before.is_reserving and not draft.workload.holds(PODS_READY)
-        (self.index.awaited.add if is_awaited else self.index.awaited.discard)(key)
+        (self.backlog.awaited.add if is_awaited else self.backlog.awaited.discard)(key)
         if draft.workload.holds(EVICTED):
             self.ledger.mark_evicted(key)
 
@@ -193,14 +170,14 @@ class QueueContext(PassContext[Any]):
         before = len(self.said)
         yield
         if len(self.said) > before:
-            self.index.restless_owners.add(uid)
+            self.backlog.restless_owners.add(uid)
         else:
-            self.index.restless_owners.discard(uid)
+            self.backlog.restless_owners.discard(uid)
 
     def workload_of(self, uid: str) -> Workload | None:
         """The workload of whoever has this uid."""
-        key = self.index.by_owner.get(uid)
-        return self.drafts[key].workload if key is not None and key in self.index.seats else None
+        key = self.index.key_of(uid)
+        return self.drafts[key].workload if key is not None else None
 
     def local_queue_of(self, workload: Workload) -> LocalQueue | None:
         """The LocalQueue in which it waits, if there is one of that name."""
@@ -242,9 +219,9 @@ class QueueContext(PassContext[Any]):
     @cached_property
     def standings(self) -> Mapping[str, ClusterQueueCheck]:
         """Which ClusterQueues are at work, by name; also those that cannot be read."""
-        if not self.index.odd:
-            return self.config.standings
-        return standings_in(self.snapshot, dict(self.index.odd.values()))
+        if not self.index.unknown_usage:
+            return self.index.config.standings
+        return standings_in(self.snapshot, dict(self.index.unknown_usage.values()))
 
     @cached_property
     def provisioning(self) -> LaunchStatus:
@@ -261,8 +238,8 @@ class QueueContext(PassContext[Any]):
     @cached_property
     def backing(self) -> FlavorOfferings:
         """What could be launched for which flavor."""
-        self.index.backing = backing_in(self.snapshot, self.flavors, self.index.backing)
-        return self.index.backing
+        self.backlog.backing = backing_in(self.snapshot, self.flavors, self.backlog.backing)
+        return self.backlog.backing
 
     def supply_of(self, flavor: str) -> FlavorSupply | None:
         """What could be launched for a flavor now; None if nobody can tell."""
@@ -283,53 +260,6 @@ class QueueContext(PassContext[Any]):
         return filling_in(self.snapshot)
 
 
-def usage_of(workload: Workload) -> dict[Slot, int]:
-    """How much of what an admitted workload holds, less what it does not need any more."""
-    admission, usage = workload.status.admission, dict[Slot, int]()
-    spare = {one.name: one.count for one in workload.status.reclaimable_pods}
-    needed = {one.name: one.count - spare.get(one.name, 0) for one in workload.spec.pod_sets}
-    for assigned in admission.pod_set_assignments if admission is not None else ():
-        count = assigned.count or 0
-        left = max(0, min(count, needed.get(assigned.name, count)))
-        for resource, flavor in assigned.flavors.items():
-            whole = _amount(workload, assigned, resource) or 0
-            amount = whole if not count else whole * left // count
-            usage[flavor, resource] = usage.get((flavor, resource), 0) + amount
-    return usage
-
-
-def is_usage_known(workload: Workload) -> bool:
-    """Whether it can be told how much an admitted workload holds."""
-    admission = workload.status.admission
-    return all(
-        _amount(workload, assigned, resource) is not None
-        for assigned in (admission.pod_set_assignments if admission is not None else ())
-        for resource in assigned.flavors
-    )
-
-
-def _amount(workload: Workload, assigned: PodSetAssignment, resource: str) -> int | None:
-    try:
-        amount = counted(resource, nano_value(str(assigned.resource_usage.get(resource, 0))))
-    except QuantityError:
-        amount = -1
-    return amount if amount >= 0 else _asked(workload, assigned, resource)
-
-
-def _asked(workload: Workload, assigned: PodSetAssignment, resource: str) -> int | None:
-    """Somebody edited what it was given. What its pods ask for is known all the same, unless that cannot be read."""
-    try:
-        pod_sets = {one.name: one for one in needs_of(workload)}
-    except (QuantityError, msgspec.ValidationError):
-        return None
-    return pod_sets[assigned.name].amounts.get(resource, 0) if assigned.name in pod_sets else None
-
-
-def _oddity(workload: Workload) -> tuple[str, str] | None:
-    """The queue of whose quota it holds nobody knows how much, and a sentence about that."""
-    admission = workload.status.admission
-    if admission is None or not workload.is_reserving or is_usage_known(workload):
-        return None
-    name = f"Workload {workload.metadata.namespace}/{workload.metadata.name}"
-    why = "holds quota of this queue, and nobody can read how much. Mend its status, or delete it"
-    return admission.cluster_queue, f"{name} {why}"
+def _lacks_only_changes(backlog: QueueBacklog, index: QueueIndex) -> bool:
+    """Whether the backlog is of the pass before, and what it knows of trees and queues still holds."""
+    return not index.changes.is_rebuilt and backlog.seen in (index.previous, index.changes)

@@ -29,6 +29,7 @@ from growth.decide.facts.virtual_pods import UpcomingJobPods
 from growth.decide.queue.admission import admit
 from growth.decide.queue.carry import QueueCarry
 from growth.decide.queue.context import QueueContext
+from growth.decide.queue.index import QueueIndex
 from growth.decide.queue.jobs import follow_jobs
 from growth.decide.queue.kueue_coexistence import ALIVE, let_go, live_kueue, told_of_leftovers
 from growth.decide.queue.metrics import METRICS, gauges_of, measured
@@ -77,24 +78,25 @@ def report_queues(context: QueueContext) -> None:
 
 def provide_facts(context: QueueContext) -> None:
     """Provide the nodes that stay for workloads, and the pods that are about to be created."""
-    kept = context.index.kept.values()
+    kept = context.backlog.kept.values()
     context.provided.append(RetainedNodes(frozenset(name for names in kept for name in names)))
     announce(context)
 
 
 def end_pass(context: QueueContext) -> None:
-    """Forget what was given tentatively in this pass."""
-    context.end()
-    remarks_at = context.remarks.next_at if context.index.unsaid else None
-    context.instants += [one for one in (context.index.next_deadline, remarks_at) if one is not None]
-    context.carry = msgspec.structs.replace(context.carry, remarks=context.remarks.closed(), index=context.index)
+    """Forget what was given tentatively in this pass, and keep what all looks came to."""
+    context.ledger.drop()
+    remarks_at = context.remarks.next_at if context.backlog.unsaid else None
+    context.instants += [one for one in (context.backlog.next_deadline, remarks_at) if one is not None]
+    backlog = context.backlog.finished(context.index.changes, context.closed)
+    context.carry = msgspec.structs.replace(context.carry, remarks=context.remarks.closed(), backlog=backlog)
 
 
 def clear_leftovers(context: QueueContext) -> None:
     """Release what a Kueue that is gone, or an ending workload, holds."""
     snapshot, index = context.snapshot, context.index
     given = {one.admission.cluster_queue for one in context.carry.assumed.given.values()}
-    ending = [index.seats[key].workload for key in sorted(index.ending)]
+    ending = [index.workloads[key] for key in sorted(index.terminating)]
     is_sure = not snapshot.unreadable.get(CLUSTER_QUEUES)
     context.said += let_go(snapshot, ending, given | holds_quota_of(snapshot), is_sure=is_sure)
     context.said += told_of_leftovers(snapshot, context.outcomes)
@@ -115,7 +117,7 @@ STEPS: Final[tuple[Step[QueueContext], ...]] = (
 )
 
 
-def decide(inputs: Inputs[QueueCarry, None], /) -> Decision[QueueCarry]:
+def decide(inputs: Inputs[QueueCarry, None, QueueIndex], /) -> Decision[QueueCarry]:
     """Decide whose turn it is, in a cluster that can be read and has no live Kueue."""
     snapshot, before = inputs.snapshot, inputs.carry
     # What was given may not be seen yet, so that is not forgotten while nothing is decided.
@@ -128,10 +130,10 @@ def decide(inputs: Inputs[QueueCarry, None], /) -> Decision[QueueCarry]:
     return decide_workloads(inputs)
 
 
-def decide_workloads(inputs: Inputs[QueueCarry, None]) -> Decision[QueueCarry]:
+def decide_workloads(inputs: Inputs[QueueCarry, None, QueueIndex]) -> Decision[QueueCarry]:
     """Decide about all workloads."""
     remarks = inputs.carry.remarks.opened(inputs.snapshot.now)
-    context = QueueContext(inputs, inputs.carry.index, remarks)
+    context = QueueContext(inputs, remarks)
     run_steps(context, STEPS)
     context.deadlines[:] = context.instants
     carry = msgspec.structs.replace(context.carry, gauges=gauges_of(context.carry))
@@ -143,6 +145,7 @@ CAPABILITY: Final = Capability(
     name=CapabilityName("queue"),
     decide=decide,
     initial_carry=lambda _snapshot, _settings: QueueCarry(),
+    new_index=QueueIndex,
     watches=(
         *(NAMESPACES, PRIORITY_CLASSES, QUEUED_JOBS, QUEUED_PODS, *FILLING_KINDS, *(own.kind for own in QUEUE_KINDS)),
         # Why pods do not start, and the machines that they wait for.

@@ -68,7 +68,7 @@ class ExistingCapacity:
     """What is free on the nodes of closed flavors in one pass. It is worked out when the first one asks."""
 
     def __init__(self, context: QueueContext) -> None:
-        self._context, self._closed = context, frozenset({*context.config.closed, *context.index.refusals.flavors})
+        self._context, self._closed = context, frozenset({*context.closed, *context.index.refusals.flavors})
         self.taken = 0
         """How often something was taken: what was found before that may be out of date."""
         self._refused: dict[Hashable, list[_Pods]] = {}
@@ -154,7 +154,7 @@ def _to_come(context: QueueContext, closed: Collection[str]) -> Iterator[_Pods]:
         for key, holder in sorted(context.holders[name].items()):
             if holder.is_evicted or not any(flavor in closed for flavor, _ in holder.usage):
                 continue
-            workload = context.drafts[key].workload if key in context.drafts else context.index.seats[key].workload
+            workload = context.current(key)
             missing = _missing(context, workload)
             if missing and workload.status.admission is not None:
                 for one in _assigned(context, workload, workload.status.admission):
@@ -254,7 +254,7 @@ def shut_in(context: QueueContext, admission: Admission, refused: Collection[str
     whoever gets it is let in for nodes."""
     flavors = flavors_in(admission)
     shut = flavors[0] if flavors and refused and set(refused).issuperset(flavors) else ""
-    return next((flavor for flavor in flavors if flavor in context.config.closed), shut)
+    return next((flavor for flavor in flavors if flavor in context.closed), shut)
 
 
 def lodge(draft: WorkloadDraft, shut: str) -> None:
@@ -283,7 +283,7 @@ def is_given_time(context: QueueContext, workload: Workload) -> bool:
 
 def follow_lodging(context: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
     """Whoever runs, has no quota any more, or may wait for machines again is like all others."""
-    closed, refused = context.config.closed, supplies_seen_by(draft.workload)
+    closed, refused = context.closed, supplies_seen_by(draft.workload)
     is_open = not any(flavor in closed or flavor in refused for flavor in flavors_of(draft.workload))
     if is_open or (job is not None and job.are_pods_ready):
         draft.unsay(ON_STANDING_NODES)

@@ -49,7 +49,7 @@ def note_unplaced(context: QueueContext, draft: WorkloadDraft, flavors: Iterable
 
 def follow_failures(context: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> bool:
     """Forget what is over; whether that has to be written first."""
-    workload, closed = draft.workload, context.config.closed
+    workload, closed = draft.workload, context.closed
     failures, supplies = failures_of(workload), supplies_seen_by(workload)
     if not failures:
         return False

@@ -26,7 +26,7 @@ _FREE_MOVES: Final = 3
 
 def follow_stock(context: QueueContext, draft: WorkloadDraft) -> bool:
     """Put it back if it waits in vain; whether something has to be noted on it first."""
-    workload, closed = draft.workload, context.config.closed
+    workload, closed = draft.workload, context.closed
     if not closed or not workload.is_reserving or workload.holds(EVICTED) or workload.holds(PODS_READY):
         return False
     gone = [flavor for flavor in flavors_of(workload) if flavor in closed]
@@ -55,7 +55,7 @@ def may_return(context: QueueContext, workload: Workload) -> bool:
 
 def may_have_to_move(context: QueueContext, workload: Workload) -> bool:
     """Whether it has pods that wait where nothing can be had: how these fare is seen on machines, not on it."""
-    closed = context.config.closed
+    closed = context.closed
     is_short = bool(closed) and any(flavor in closed for flavor in flavors_of(workload))
     return is_short and any(not pod.node_name for pod in context.unready_pods(workload))
 

@@ -32,8 +32,8 @@ _A_MOMENT: Final = timedelta(minutes=1)
 
 def gangs_of(context: QueueContext, announced: Mapping[Key, tuple[Pod, ...]]) -> Iterator[Gang]:
     """The pods that start together, with those that are ``announced`` for them."""
-    for key in sorted(context.index.awaited):
-        workload = context.drafts[key].workload if key in context.drafts else context.index.seats[key].workload
+    for key in sorted(context.backlog.awaited):
+        workload = context.current(key)
         job, flavors = context.job_of(workload), flavors_of(workload)
         if job is None or not is_starting(context, workload, job) or not all(map(context.backing.pairs.get, flavors)):
             continue

@@ -1,34 +1,27 @@
-"""A table as it was seen last: who came, changed or went since, without a walk through all that are there.
+"""What the queue sees, indexed: queues with their quota, workloads, jobs and pods, and who holds how much.
 
-What the queue knows from one pass to the next, so that a pass costs as much as has changed.
-
-Everything here can be worked out anew from the objects, and is, when something has changed that holds for all (a queue,
-a flavor, a namespace), and after a restart.
-
-A workload is looked at when it, or whom it stands for, has changed; when an instant has come that matters to it; and in
-each pass as long as something was said of it that is not seen yet, or as its pods are awaited. All others are *quiet*:
-to look at them would come to the same as the last time, nothing.
+All of it follows from the objects alone. ``QueueIndex.advance`` changes it, once before each pass, and costs as much as
+has changed; to build it anew comes to the same. In a pass it is only read, but for quota that is given tentatively
+(``QuotaLedger``).
 """
 
-from collections.abc import Hashable, Iterable, Iterator
-from datetime import datetime
-from heapq import heappop, heappush
+from collections.abc import Iterable
 from typing import Generic
 
 import msgspec
 
 from growth.api.change import ObjectT
-from growth.api.pod import Pod
-from growth.api.queue.job import QueuedJob
-from growth.api.queue.pod import QueuedPod
+from growth.api.queue.job import QUEUED_JOBS, QueuedJob
+from growth.api.queue.kinds import WORKLOADS
+from growth.api.queue.pod import QUEUED_PODS, QueuedPod
 from growth.api.queue.workload import Workload
-from growth.decide.queue.flavor_stock import FlavorOfferings, FlavorSupply
-from growth.decide.queue.pending_queue import PendingQueue, QueuePosition
-from growth.decide.queue.queue_config import QueueConfig
+from growth.api.settings.model import Settings
+from growth.decide.queue.held_quota import holder_of, unknown_usage_of
+from growth.decide.queue.queue_config import QueueConfig, config_in, members_of, terms_of
 from growth.decide.queue.quota_holders import QuotaHolder
 from growth.decide.queue.quota_tree import QuotaNode
 from growth.decide.queue.unplaced_flavors import FlavorRefusals
-from growth.decide.queue.usage_counts import UsageTally, WorkloadUsage
+from growth.observe.snapshot import Snapshot
 from growth.observe.table import Key, Table
 
 
@@ -69,176 +62,155 @@ class TableVersion:
         return {*known, *table} if recent is None else recent
 
 
-NO_SHARE = WorkloadUsage()
+class IndexChanges(msgspec.Struct, frozen=True, eq=False):
+    """What one advance found changed."""
 
-
-class WorkloadEntry(msgspec.Struct):
-    """One workload, as it was looked at last."""
-
-    workload: Workload
-    until: datetime | None = None
-    """When it is looked at again, if nothing happens before."""
-    line: tuple[str, QueuePosition] | None = None
-    """The queue in which it waits, and its place."""
-    shape: Hashable = None
-    """Two who wait in one queue and have the same shape are served, or not, alike."""
-    holder: QuotaHolder | None = None
-    share: WorkloadUsage = NO_SHARE
+    workloads: frozenset[Key] = frozenset()
+    """Workloads that came or changed."""
+    gone: frozenset[Key] = frozenset()
+    owners: frozenset[str] = frozenset()
+    """Jobs and pods that came, changed or went, and those whose workloads are gone, by uid."""
+    queues: frozenset[str] = frozenset()
+    """Queues of whose quota more or less is held."""
+    is_rebuilt: bool = False
+    """Whether all was worked out anew, because what holds for everybody is different."""
+    is_other_usage_unknown: bool = False
+    """Whether ``QueueIndex.unknown_usage`` is different."""
 
 
 class QueueIndex:
-    """All of it. ``members`` are the queues with what was seen to be used of them."""
+    """Queues, workloads, jobs and pods as they were seen last."""
 
-    def __init__(self, config: QueueConfig, members: dict[str, QuotaNode]) -> None:
-        self.config = config
-        self.members = members
-        self.observed = TableVersion()
-        """Of workloads."""
-        self.seats: dict[Key, WorkloadEntry] = {}
+    def __init__(self) -> None:
         self.jobs = ObjectsByUid[QueuedJob]()
         self.pods = ObjectsByUid[QueuedPod]()
-        self.by_owner: dict[str, Key] = {}
-        self.restless: set[Key] = set()
-        self.restless_owners: set[str] = set()
-        self.holders: dict[str, dict[Key, QuotaHolder]] = {}
-        self.lines: dict[str, PendingQueue] = {}
-        self.settled: set[int] = set()
-        """Roots of trees, by their id, in which nobody who waits can be served, and nothing has changed since."""
-        self.is_in_use = False
-        """Whether a pass is under way; or one broke off, and left here what it had only tried."""
-        self.awaited: set[Key] = set()
-        """Who holds quota, and its pods are not ready."""
-        self.kept: dict[Key, tuple[str, ...]] = {}
-        """Machines that are kept for whom."""
-        self.absent: dict[Key, datetime] = {}
-        self.ending: set[Key] = set()
-        """Who is being deleted, and is still there."""
-        self.odd: dict[Key, tuple[str, str]] = {}
-        """Who holds quota of which queue, and nobody knows how much, with a sentence about it."""
-        self.tallies: dict[str, UsageTally] = {}
-        self.clients: dict[Key, UsageTally] = {}
-        self.changed: set[Key] = set()
-        """Queues whose figures have changed since they were told: LocalQueues, and ClusterQueues as of no namespace."""
-        self.is_reported = False
-        """Whether all figures were compared with what queues say of themselves."""
-        self.unsaid: dict[Key, None] = {}
-        """Of whom something is to be told that is not paid for yet (``courtesy``), in the order in which they wait."""
-        self.announced: dict[Key, tuple[Pod, ...]] = {}
-        """Pods that will be made (``announcing``)."""
-        self.refusals = FlavorRefusals()
-        self.supplies: dict[str, FlavorSupply | None] = {}
-        """What could be launched for the flavors that are noted there, as it was seen last."""
-        self.backing = FlavorOfferings()
-        self._deadlines: list[tuple[datetime, Key]] = []
+        self.changes = IndexChanges()
+        self.previous = self.changes
+        """The changes of the advance before. Who saw the index then has missed ``changes``, and nothing else."""
+        self._config: QueueConfig | None = None
+        self._clear({})
 
-    def due(self, now: datetime) -> Iterator[Key]:
-        """Whose instant has come."""
-        while self._deadlines and self._deadlines[0][0] <= now:
-            when, key = heappop(self._deadlines)
-            seat = self.seats.get(key)
-            if seat is not None and seat.until == when:
-                yield key
+    def _clear(self, members: dict[str, QuotaNode]) -> None:
+        self.members = members
+        """Queues by name, with what is held of their quota."""
+        self.trees = {name: id(member.root) for name, member in members.items()}
+        """Which queues share a tree: those with the same number."""
+        self.workloads: dict[Key, Workload] = {}
+        self.holders: dict[str, dict[Key, QuotaHolder]] = {}
+        """Workloads that hold quota, by queue."""
+        self.terminating: set[Key] = set()
+        """Workloads that are being deleted, and are still there."""
+        self.unknown_usage: dict[Key, tuple[str, str]] = {}
+        """Workloads that hold nobody knows how much of a queue's quota: that queue, and a sentence about it."""
+        self.refusals = FlavorRefusals()
+        self._keys_by_owner: dict[str, tuple[Key, ...]] = {}
+        self._holder_by_key: dict[Key, QuotaHolder] = {}
+        self._version = TableVersion()
 
     @property
-    def next_deadline(self) -> datetime | None:
-        """The first instant that matters to anybody."""
-        while self._deadlines:
-            when, key = self._deadlines[0]
-            seat = self.seats.get(key)
-            if seat is not None and seat.until == when:
-                return when
-            heappop(self._deadlines)
-        return None
+    def config(self) -> QueueConfig:
+        """What holds for all workloads."""
+        if self._config is None:
+            raise RuntimeError("the index was never advanced to a snapshot")
+        return self._config
 
-    def wake(self, key: Key, until: datetime | None) -> None:
-        """It is looked at again then."""
-        seat = self.seats[key]
-        if until is not None and until != seat.until:
-            heappush(self._deadlines, (until, key))
-        seat.until = until
+    def key_of(self, uid: str) -> Key | None:
+        """Return the workload that stands for the job or pod with this uid, if there is one."""
+        keys = self._keys_by_owner.get(uid)
+        return keys[0] if keys else None
 
-    def sit(self, key: Key, workload: Workload, holder: QuotaHolder | None, oddity: tuple[str, str] | None) -> None:
-        """A workload as it is seen now, with what it holds."""
-        seat = self.seats.get(key)
-        if seat is None:
-            seat = self.seats[key] = WorkloadEntry(workload)
-        self._hold(seat, holder)
+    def holder(self, key: Key) -> QuotaHolder | None:
+        """Return what a workload was seen to hold."""
+        return self._holder_by_key.get(key)
+
+    def advance(self, snapshot: Snapshot, settings: Settings) -> None:
+        """Take in what has changed since the last advance."""
+        if snapshot.unread:
+            return  # A kind that could not be read is no empty one.
+        config = config_in(snapshot, settings, self._config)
+        is_rebuilt = self._config is None or not config.is_like(self._config)
+        self._config = config
+        owners = self.jobs.call(snapshot.table(QUEUED_JOBS)) | self.pods.call(snapshot.table(QUEUED_PODS))
+        if is_rebuilt:
+            self._clear(members_of(snapshot))
+            owners |= self.jobs.by_uid.keys() | self.pods.by_uid.keys()
+        there, unknown_usage = snapshot.table(WORKLOADS), dict(self.unknown_usage)
+        strategy = terms_of(settings.queue).requeuing.timestamp
+        changed, gone, queues = set[Key](), set[Key](), set[str]()
+        for key in sorted(self._version.news(there, self.workloads)):
+            before, now = self.workloads.get(key), there.get(key)
+            if before is now:
+                continue
+            owner = self._leave(key, before) if before is not None else ""
+            if now is not None:
+                self._enter(key, now)
+                changed.add(key)
+            else:
+                gone.add(key)
+                owners |= {owner} - {""}
+            queues |= self._hold(key, holder_of(key, now, strategy, snapshot.now) if now is not None else None)
+        self.previous, self.changes = (
+            self.changes,
+            IndexChanges(
+                frozenset(changed),
+                frozenset(gone),
+                frozenset(owners),
+                frozenset(queues),
+                is_rebuilt,
+                unknown_usage != self.unknown_usage,
+            ),
+        )
+
+    def _enter(self, key: Key, workload: Workload) -> None:
+        """Take in a workload as it is now."""
+        self.workloads[key] = workload
         self.refusals.hear(key, workload)
-        seat.workload = workload
-        (self.ending.discard if workload.metadata.deletion_timestamp is None else self.ending.add)(key)
+        if workload.metadata.deletion_timestamp is not None:
+            self.terminating.add(key)
+        if (unknown := unknown_usage_of(workload)) is not None:
+            self.unknown_usage[key] = unknown
         owner = workload.metadata.controller
         if owner is not None:
-            self.by_owner[owner.uid] = key
-        if oddity is not None:
-            self.odd[key] = oddity
-        else:
-            self.odd.pop(key, None)
+            self._keys_by_owner[owner.uid] = tuple(sorted({key, *self._keys_by_owner.get(owner.uid, ())}))
 
-    def leave(self, key: Key) -> None:
-        """It is gone."""
-        seat = self.seats.pop(key)
-        owner = seat.workload.metadata.controller
-        if owner is not None and self.by_owner.get(owner.uid) == key:
-            del self.by_owner[owner.uid]
-        self._hold(seat, None)
-        self.enqueue(key, seat, None, None)
-        self.count(seat, NO_SHARE)
-        self.restless.discard(key)
-        self.unsaid.pop(key, None)
-        self.announced.pop(key, None)
-        self.awaited.discard(key)
-        self.kept.pop(key, None)
-        self.absent.pop(key, None)
-        self.odd.pop(key, None)
-        self.ending.discard(key)
+    def _leave(self, key: Key, workload: Workload) -> str:
+        """Forget a workload as it was; return the uid of its owner."""
+        del self.workloads[key]
         self.refusals.forget(key)
+        self.terminating.discard(key)
+        self.unknown_usage.pop(key, None)
+        owner = workload.metadata.controller
+        if owner is None:
+            return ""
+        others = tuple(one for one in self._keys_by_owner.pop(owner.uid, ()) if one != key)
+        if others:
+            self._keys_by_owner[owner.uid] = others
+        return owner.uid
 
-    def enqueue(self, key: Key, seat: WorkloadEntry, line: tuple[str, QueuePosition] | None, shape: Hashable) -> None:
-        """Where it waits now; None if it does not."""
-        if seat.line == line and seat.shape == shape:
-            return
-        if seat.line is not None:
-            name, place = seat.line
-            # Whoever comes is looked at, and so are all in its tree; who goes may have held up others.
-            self.stir(name)
-            there = self.lines[name]
-            there.remove((place, key), seat.shape)
-            if not there.fronts:
-                del self.lines[name]
-        if line is not None:
-            name, place = line
-            shape = self.lines.setdefault(name, PendingQueue()).add((place, key), shape)
-        seat.line, seat.shape = line, shape
-
-    def stir(self, queue: str) -> None:
-        """Something has changed for those who wait in its tree."""
-        if queue in self.members:
-            self.settled.discard(id(self.members[queue].root))
-
-    def count(self, seat: WorkloadEntry, share: WorkloadUsage) -> None:
-        """What it adds to the figures now."""
-        if share == seat.share:
-            return
-        for one, sign in ((seat.share, -1), (share, 1)):
-            if one.queue:
-                self.tallies.setdefault(one.queue, UsageTally()).add(one, sign)
-            if one.local_queue != ("", ""):
-                self.clients.setdefault(one.local_queue, UsageTally()).add(one, sign)
-            self.changed |= {("", one.queue), one.local_queue}
-        seat.share = share
-
-    def _hold(self, seat: WorkloadEntry, holder: QuotaHolder | None) -> None:
-        if seat.holder == holder:
-            return
-        for one, sign in ((seat.holder, -1), (holder, 1)):
+    def _hold(self, key: Key, holder: QuotaHolder | None) -> set[str]:
+        """Note what a workload holds; return the queues of whose quota more or less is held now."""
+        before = self._holder_by_key.pop(key, None)
+        if holder is not None:
+            self._holder_by_key[key] = holder
+        if before == holder:
+            return set()
+        for one, sign in ((before, -1), (holder, 1)):
             if one is None:
                 continue
             here = self.holders.setdefault(one.queue, {})
             if sign < 0:
-                here.pop(one.key, None)
+                del here[key]
             else:
-                here[one.key] = one
+                here[key] = one
+            if not here:
+                del self.holders[one.queue]
             if one.queue in self.members:
                 self.members[one.queue].use_all(one.usage, sign)
-                self.stir(one.queue)
-        seat.holder = holder
+        return {one.queue for one in (before, holder) if one is not None}
+
+
+def index_of(snapshot: Snapshot, settings: Settings) -> QueueIndex:
+    """Return the index of one snapshot, for those who look once."""
+    index = QueueIndex()
+    index.advance(snapshot, settings)
+    return index

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from growth.decide.queue.backlog import BacklogDraft
 from growth.decide.queue.index import QueueIndex
 from growth.decide.queue.quota_holders import Key
 from growth.decide.queue.quota_tree import Slot
@@ -15,8 +16,8 @@ from growth.decide.queue.quota_tree import Slot
 class QuotaLedger:
     """The entries of one pass."""
 
-    def __init__(self, index: QueueIndex) -> None:
-        self._index = index
+    def __init__(self, index: QueueIndex, backlog: BacklogDraft) -> None:
+        self._index, self._backlog = index, backlog
         self._used: list[tuple[str, Mapping[Slot, int]]] = []
         self._evicted: list[Key] = []
 
@@ -29,10 +30,10 @@ class QuotaLedger:
 
     def mark_evicted(self, key: Key) -> None:
         """Enter that a workload is evicted: a preemptor takes it first."""
-        holder = self._index.seats[key].holder
+        holder = self._index.holder(key)
         if holder is not None and not holder.is_evicted:
             self._evicted.append(key)
-            self._index.stir(holder.queue)
+            self._backlog.stir(holder.queue)
             self._index.holders[holder.queue][key] = msgspec.structs.replace(holder, is_evicted=True)
 
     def drop(self) -> None:
@@ -40,9 +41,9 @@ class QuotaLedger:
         for queue, usage in self._used:
             self._index.members[queue].use_all(usage, -1)
         for key in self._evicted:
-            seat = self._index.seats.get(key)
-            if seat is not None and seat.holder is not None:
-                self._index.holders[seat.holder.queue][key] = seat.holder
-                self._index.stir(seat.holder.queue)
+            holder = self._index.holder(key)
+            if holder is not None:
+                self._index.holders[holder.queue][key] = holder
+                self._backlog.stir(holder.queue)
         self._used.clear()
         self._evicted.clear()

@@ -27,9 +27,9 @@ def note_absence(context: QueueContext) -> None:
     for key in context.touched:
         workload = context.drafts[key].workload
         if not workload.is_finished and context.is_awaited(workload):
-            context.absent.setdefault(key, context.now)
+            context.backlog.absent.setdefault(key, context.now)
         else:
-            context.absent.pop(key, None)
+            context.backlog.absent.pop(key, None)
 
 
 def follow_absence(context: QueueContext, draft: WorkloadDraft) -> bool:

@@ -96,6 +96,8 @@ class EquivalentWorkloads(msgspec.Struct, frozen=True):
 
     shape: Hashable
     waiters: list[Waiter]
+    edition: object
+    """That of the PendingQueue that may change ``waiters``."""
 
 
 class PendingQueue:
@@ -107,6 +109,23 @@ class PendingQueue:
         self.preemptors: list[Waiter] = []
         """Those that wait for others to go, in order, where that decides on their place."""
         self._alike: dict[Hashable, EquivalentWorkloads] = {}
+        self._edition = object()
+
+    def copy(self) -> "PendingQueue":
+        """Return one that can be changed while this one stays. Of the workloads only those are copied that are alike
+        to one which comes or goes."""
+        other = PendingQueue()
+        other.fronts, other.preemptors, other._alike = list(self.fronts), list(self.preemptors), dict(self._alike)
+        return other
+
+    def _own(self, alike: EquivalentWorkloads) -> EquivalentWorkloads:
+        """Return the same workloads in a list that this queue may change."""
+        if alike.edition is self._edition:
+            return alike
+        own = EquivalentWorkloads(alike.shape, list(alike.waiters), self._edition)
+        self._alike[alike.shape] = own
+        self.fronts[bisect_left(self.fronts, alike.waiters[0], key=_first)] = own
+        return own
 
     def __iter__(self) -> Iterator[Waiter]:
         return merge(*(one.waiters for one in self.fronts))
@@ -119,7 +138,8 @@ class PendingQueue:
         """It waits here now; its shape as all others have it who want the same, so that it is kept once."""
         alike = self._alike.get(shape)
         if alike is None:
-            alike = self._alike[shape] = EquivalentWorkloads(shape, [])
+            alike = self._alike[shape] = EquivalentWorkloads(shape, [], self._edition)
+        alike = self._own(alike)
         is_first = not alike.waiters or waiter < alike.waiters[0]
         if is_first and alike.waiters:
             del self.fronts[bisect_left(self.fronts, alike.waiters[0], key=_first)]
@@ -132,7 +152,7 @@ class PendingQueue:
 
     def remove(self, waiter: Waiter, shape: Hashable) -> None:
         """It does not wait here any more."""
-        alike = self._alike[shape]
+        alike = self._own(self._alike[shape])
         is_first = alike.waiters[0] == waiter
         if is_first:
             del self.fronts[bisect_left(self.fronts, waiter, key=_first)]

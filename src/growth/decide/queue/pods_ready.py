@@ -127,7 +127,7 @@ def _follow_deadline(
         return
     # It is put back once this is seen: then its pods go, and nobody knows any more what they waited for.
     failed = flavors_of(draft.workload) if waits.is_unplaced else ()
-    is_noting = note_failures(draft, failed, context.config.closed, is_recovery=waits.term.is_recovery)
+    is_noting = note_failures(draft, failed, context.closed, is_recovery=waits.term.is_recovery)
     if draft.workload.metadata.annotations.get(MACHINES, "") != waits.kept:
         draft.annotate(MACHINES, waits.kept)
         return

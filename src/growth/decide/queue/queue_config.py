@@ -84,33 +84,28 @@ class QueueConfig(msgspec.Struct, frozen=True):
     flavors: dict[str, ResourceFlavor]
     specs: dict[object, object]
     standings: dict[str, ClusterQueueCheck]
-    closed: dict[str, str]
-    """Flavors whose machines cannot be had now, and why (``stock``)."""
 
-    def are_like(self, other: "QueueConfig") -> bool:
+    def is_like(self, other: "QueueConfig") -> bool:
         """Whether workloads fare alike under both."""
-        mine = (self.settings, self.specs, self.standings, self.closed)
-        return mine == (other.settings, other.specs, other.standings, other.closed)
+        return (self.settings, self.specs, self.standings) == (other.settings, other.specs, other.standings)
 
 
-def premises_in(
-    snapshot: Snapshot, settings: Settings, catalog: OfferingCatalog, before: QueueConfig | None
-) -> QueueConfig:
+def config_in(snapshot: Snapshot, settings: Settings, before: QueueConfig | None) -> QueueConfig:
     """What holds now; the very same as ``before`` if nothing was heard that could change it."""
     tables: list[Table[Any]] = [snapshot.tables[kind] for kind in _KINDS]
     observed = tuple((table.number, table.observed) for table in tables)
     is_same = before is not None and before.observed == observed and before.settings is settings
-    closed = _closed(snapshot, catalog)
-    if before is not None and is_same and before.closed == closed and not snapshot.unreadable:
+    if before is not None and is_same and not snapshot.unreadable:
         return before
     flavors = _by_name(snapshot.table(RESOURCE_FLAVORS))
     specs: dict[object, object] = {
         (kind.plural, key): _spec(one) for kind, table in zip(_KINDS, tables, strict=True) for key, one in table.items()
     }
-    return QueueConfig(observed, settings, flavors, specs, standings_in(snapshot), closed)
+    return QueueConfig(observed, settings, flavors, specs, standings_in(snapshot))
 
 
-def _closed(snapshot: Snapshot, catalog: OfferingCatalog) -> dict[str, str]:
+def closed_flavors(snapshot: Snapshot, catalog: OfferingCatalog) -> dict[str, str]:
+    """Return the flavors whose machines cannot be had now, and why (``flavor_stock``)."""
     if not snapshot.clouds:
         return {}
     flavors, pools = snapshot.table(RESOURCE_FLAVORS).values(), snapshot.table(NODE_POOLS).values()

@@ -1,21 +1,33 @@
-"""Who waits in which queue, at which place; and if nobody can wait there, why."""
+"""Who waits in which queue, at which place; why nobody can wait there; and what is said when the wait is over."""
 
 from growth.api.queue.cluster_queues import ClusterQueue
-from growth.api.queue.workload import QUOTA_RESERVED, Workload
+from growth.api.queue.workload import (
+    ADMITTED,
+    EVICTED,
+    PODS_READY,
+    PREEMPTED,
+    QUOTA_RESERVED,
+    REQUEUED,
+    Admission,
+    RequeueState,
+    Workload,
+)
 from growth.decide.queue.cluster_queue_status import standing_of_door
 from growth.decide.queue.context import QueueContext
+from growth.decide.queue.existing_capacity import lodge
 from growth.decide.queue.failed_flavors import failures_of, is_early, supplies_seen_by
 from growth.decide.queue.orphaned_workloads import is_terminating
 from growth.decide.queue.pending_queue import order_of, place_of, waits_for_preempted, was_sent_back
 from growth.decide.queue.preemption import promised_to
 from growth.decide.queue.quota_holders import Key
+from growth.decide.queue.requeue import is_waiting
 from growth.decide.queue.workload_lifecycle import is_queued
 from growth.decide.queue.workload_patch import WorkloadDraft
 
 
 def line_up(context: QueueContext, key: Key) -> None:
     """Put a workload where it waits now, or nowhere."""
-    draft, seat = context.drafts[key], context.index.seats[key]
+    draft = context.drafts[key]
     workload, line = draft.workload, None
     # What it holds, or what it wants, is not yet seen to be otherwise: its turn comes when it is.
     is_changing = draft.before.status.admission is not None or key in context.edited
@@ -28,7 +40,7 @@ def line_up(context: QueueContext, key: Key) -> None:
             preemptors_first = context.settings.queue.waiting_preemptors_first
             place = place_of(workload, order, is_strict=is_strict, preemptors_first=preemptors_first)
             line = (queue.metadata.name, place)
-    context.index.enqueue(key, seat, line, _shape(context, workload) if line is not None else None)
+    context.backlog.enqueue(key, line, _shape(context, workload) if line is not None else None)
 
 
 def wait(draft: WorkloadDraft, reason: str, why: str) -> None:
@@ -38,6 +50,28 @@ def wait(draft: WorkloadDraft, reason: str, why: str) -> None:
     draft.remark(QUOTA_RESERVED, "False", reason, why)
     if (waits_for_preempted(draft.workload), promised_to(draft.workload)) != before:
         draft.is_weighty = True
+
+
+def write_admission(context: QueueContext, draft: WorkloadDraft, admission: Admission, shut: str) -> None:
+    """Say that it has quota, and whether it goes to existing nodes of flavors that are ``shut``."""
+    queue = admission.cluster_queue
+    if is_waiting(draft.workload, context.now):
+        draft.say(REQUEUED, "True", "UntriedFlavor", "a flavor that it has not tried has room")
+    state = draft.workload.status.requeue_state
+    if state is not None and state.requeue_at is not None:
+        draft.requeue(RequeueState(state.count, None))
+    draft.admit(admission)
+    lodge(draft, shut)
+    draft.ask(())
+    draft.say(QUOTA_RESERVED, "True", "QuotaReserved", f"it has quota in ClusterQueue {queue}")
+    draft.say(ADMITTED, "True", "Admitted", f"it is admitted by ClusterQueue {queue}")
+    for over in (EVICTED, PREEMPTED):
+        if draft.workload.condition(over) is not None:
+            draft.say(over, "False", "QuotaReserved", "it has quota again")
+    if context.terms.readiness is not None:
+        # The very words that follow as soon as it is looked at: other ones would be one more write for each job.
+        pods = sum(one.count for one in draft.workload.spec.pod_sets)
+        draft.say(PODS_READY, "False", "WaitForStart", f"0 of {pods} pods are ready or have succeeded")
 
 
 def _is_early(context: QueueContext, workload: Workload) -> bool:

@@ -47,12 +47,12 @@ class QueueReports(msgspec.Struct, frozen=True):
 
 def report(context: QueueContext, before: QueueReports) -> QueueReports:
     """Write on each queue what has changed about it."""
-    spending, changed = before.budget.opened(context.now), context.index.changed
+    spending, changed = before.budget.opened(context.now), context.backlog.changed
     # Both are worked out anew, with all else, when a flavor closes or opens.
-    is_as_it_was = context.index.is_reported and before.standings == context.standings
+    is_as_it_was = context.backlog.is_reported and before.standings == context.standings
     known_queues: Mapping[Key, object] = before.seen if is_as_it_was else {}
     figures, seen = dict[str, QueueFigures](), dict[Key, object]()
-    context.index.changed, context.index.is_reported = set(), True
+    context.backlog.changed, context.backlog.is_reported = set(), True
     for name, queue in sorted(context.queues.items()):
         key, known = ("", name), before.figures.get(name)
         if why := _shortage(context, queue):
@@ -77,7 +77,7 @@ def _slots(queue: ClusterQueue) -> list[Slot]:
 
 
 def _figures(context: QueueContext, queue: ClusterQueue) -> QueueFigures:
-    tally, member = context.index.tallies.get(queue.metadata.name, UsageTally()), context.members[queue.metadata.name]
+    tally, member = _tally(context, queue), context.members[queue.metadata.name]
     slots = _slots(queue)
     return QueueFigures(
         tally.active,
@@ -90,7 +90,7 @@ def _figures(context: QueueContext, queue: ClusterQueue) -> QueueFigures:
 
 
 def _queue_status(context: QueueContext, queue: ClusterQueue) -> ClusterQueueStatus:
-    tally, member = context.index.tallies.get(queue.metadata.name, UsageTally()), context.members[queue.metadata.name]
+    tally, member = _tally(context, queue), context.members[queue.metadata.name]
     slots = _slots(queue)
     standing = context.standings[queue.metadata.name]
     return ClusterQueueStatus(
@@ -105,13 +105,17 @@ def _queue_status(context: QueueContext, queue: ClusterQueue) -> ClusterQueueSta
     )
 
 
+def _tally(context: QueueContext, queue: ClusterQueue) -> UsageTally:
+    return context.backlog.queue_tallies.get(queue.metadata.name, UsageTally())
+
+
 def _borrowed(member: QuotaNode, used: Mapping[Slot, int]) -> dict[Slot, int]:
     """What of it is not the queue's own. What somebody waits for is not used yet, though nobody else gets it."""
     return {slot: max(0, amount - member.nominal(slot)) for slot, amount in used.items()}
 
 
 def _door_status(context: QueueContext, key: Key, local_queue: LocalQueue) -> LocalQueueStatus:
-    tally = context.index.clients.get(key, UsageTally())
+    tally = context.backlog.local_queue_tallies.get(key, UsageTally())
     return LocalQueueStatus(
         _usage(sorted(tally.reserved), tally.reserved, {}),
         _usage(sorted(tally.used), tally.used, {}),
@@ -124,7 +128,7 @@ def _door_status(context: QueueContext, key: Key, local_queue: LocalQueue) -> Lo
     )
 
 
-def _usage(slots: list[Slot], used: dict[Slot, int], borrowed: dict[Slot, int]) -> tuple[FlavorUsage, ...]:
+def _usage(slots: list[Slot], used: Mapping[Slot, int], borrowed: dict[Slot, int]) -> tuple[FlavorUsage, ...]:
     flavors = dict.fromkeys(flavor for flavor, _ in slots)
     return tuple(
         FlavorUsage(
@@ -184,7 +188,7 @@ def _stocked(
 
 
 def _shortage(context: QueueContext, queue: ClusterQueue) -> str:
-    closed = context.config.closed
+    closed = context.closed
     if not closed:
         return ""
     flavors = dict.fromkeys(flavor for flavor, _ in _slots(queue) if flavor in closed)

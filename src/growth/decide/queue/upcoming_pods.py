@@ -40,11 +40,11 @@ def announce(context: QueueContext) -> None:
 
 
 def _announced(context: QueueContext) -> Iterator[tuple[Key, tuple[Pod, ...]]]:
-    known = context.index.announced
-    for key in known.keys() - context.index.awaited:
-        del known[key]
-    for key in sorted(context.index.awaited):
-        workload = context.drafts[key].workload if key in context.drafts else context.index.seats[key].workload
+    known, awaited = context.backlog.announced, context.backlog.awaited
+    for key in known.keys() - awaited:
+        known.pop(key, None)
+    for key in sorted(awaited):
+        workload = context.current(key)
         job = context.job_of(workload)
         if job is None or not _is_about_to_start(context, workload, job):
             known.pop(key, None)

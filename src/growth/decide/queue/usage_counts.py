@@ -7,7 +7,7 @@ import msgspec
 from growth.decide.queue.quota_tree import Slot
 
 
-class WorkloadUsage(msgspec.Struct, frozen=True):
+class WorkloadUsage(msgspec.Struct, frozen=True, gc=False):
     """What one workload adds to the figures of its queues."""
 
     queue: str = ""
@@ -23,31 +23,36 @@ class WorkloadUsage(msgspec.Struct, frozen=True):
     usage: Mapping[Slot, int] = {}
 
 
-class UsageTally:
-    """The sum of such shares."""
+class UsageTally(msgspec.Struct, frozen=True, gc=False):
+    """The sum over workloads."""
 
-    def __init__(self) -> None:
-        self.waiting = self.active = self.inadmissible = self.reserving = self.admitted = 0
-        self.reserved: dict[Slot, int] = {}
-        self.used: dict[Slot, int] = {}
+    waiting: int = 0
+    active: int = 0
+    inadmissible: int = 0
+    reserving: int = 0
+    admitted: int = 0
+    reserved: Mapping[Slot, int] = {}
+    used: Mapping[Slot, int] = {}
 
-    def add(self, share: WorkloadUsage, sign: int = 1) -> None:
-        """One more, or one less."""
-        self.waiting += sign * share.waiting
-        self.active += sign * share.active
-        self.inadmissible += sign * share.inadmissible
-        self.reserving += sign * share.reserving
-        self.admitted += sign * share.admitted
-        if share.reserving:
-            _add(self.reserved, share.usage, sign)
-        if share.admitted:
-            _add(self.used, share.usage, sign)
+    def plus(self, one: WorkloadUsage, sign: int = 1) -> "UsageTally":
+        """Return the sum with one workload more, or less."""
+        return UsageTally(
+            self.waiting + sign * one.waiting,
+            self.active + sign * one.active,
+            self.inadmissible + sign * one.inadmissible,
+            self.reserving + sign * one.reserving,
+            self.admitted + sign * one.admitted,
+            _sum(self.reserved, one.usage, sign) if one.reserving else self.reserved,
+            _sum(self.used, one.usage, sign) if one.admitted else self.used,
+        )
 
 
-def _add(total: dict[Slot, int], usage: Mapping[Slot, int], sign: int) -> None:
+def _sum(total: Mapping[Slot, int], usage: Mapping[Slot, int], sign: int) -> dict[Slot, int]:
+    result = dict(total)
     for slot, amount in usage.items():
-        after = total.get(slot, 0) + sign * amount
+        after = result.get(slot, 0) + sign * amount
         if after:
-            total[slot] = after
+            result[slot] = after
         else:
-            total.pop(slot, None)
+            result.pop(slot, None)
+    return result

@@ -6,7 +6,8 @@ from typing import Final
 import msgspec
 
 from growth.api.queue.workload import ADMITTED, QUOTA_RESERVED, Workload
-from growth.decide.queue.context import QueueContext, usage_of
+from growth.decide.queue.context import QueueContext
+from growth.decide.queue.held_quota import usage_of
 from growth.decide.queue.quota_tree import Slot
 from growth.decide.queue.usage_counts import WorkloadUsage
 from growth.decide.queue.workload_lifecycle import is_queued

@@ -16,23 +16,23 @@ def rest(context: QueueContext, remarks: BudgetSpending) -> None:
     for key, draft in sorted(context.drafts.items(), key=lambda one: (not one[1].is_weighty, one[0])):
         actions = draft.actions()
         if actions and not draft.is_weighty and not remarks.pays(key, draft.before.metadata.resource_version):
-            context.index.unsaid.setdefault(key)
+            context.backlog.unsaid.setdefault(key, None)
             _note(context, key, draft, is_quiet=True)
             continue
-        context.index.unsaid.pop(key, None)
+        context.backlog.unsaid.pop(key, None)
         context.said += actions
         _note(context, key, draft, is_quiet=not actions and not _is_awaited(context, draft))
 
 
 def _note(context: QueueContext, key: Key, draft: WorkloadDraft, *, is_quiet: bool) -> None:
-    index, seat = context.index, context.index.seats[key]
-    (index.restless.discard if is_quiet else index.restless.add)(key)
+    backlog = context.backlog
+    (backlog.restless.discard if is_quiet else backlog.restless.add)(key)
     kept = machines_kept_for(draft.workload, context.terms.requeuing, context.now)
     if kept:
-        index.kept[key] = kept
+        backlog.kept[key] = kept
     else:
-        index.kept.pop(key, None)
-    index.count(seat, share_of(context, draft.workload))
+        backlog.kept.pop(key, None)
+    backlog.count(key, share_of(context, draft.workload))
 
 
 def _is_awaited(context: QueueContext, draft: WorkloadDraft) -> bool:

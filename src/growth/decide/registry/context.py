@@ -9,7 +9,7 @@ from growth.decide.registry.carry import RegistryCarry
 class RegistryContext(PassContext[RegistryCarry]):
     """The state of the cluster, and when its numbers were last written."""
 
-    def __init__(self, inputs: Inputs[RegistryCarry, None]) -> None:
+    def __init__(self, inputs: Inputs[RegistryCarry, None, None]) -> None:
         super().__init__(inputs)
         self.carry = inputs.carry
         """What the next pass must know, as far as steps have decided."""

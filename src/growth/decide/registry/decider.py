@@ -35,7 +35,7 @@ def await_change(context: RegistryContext) -> None:
 STEPS: Final[tuple[Step[RegistryContext], ...]] = (report_health, write_status, await_change)
 
 
-def decide(inputs: Inputs[RegistryCarry, None], /) -> Decision[RegistryCarry]:
+def decide(inputs: Inputs[RegistryCarry, None, None], /) -> Decision[RegistryCarry]:
     """Decide what to report now."""
     context = RegistryContext(inputs)
     run_steps(context, STEPS)

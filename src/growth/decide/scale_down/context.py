@@ -26,7 +26,7 @@ from growth.decide.scale_down.carry import ScaleDownCarry
 class ScaleDownContext(PassContext[ScaleDownCarry]):
     """Pools, nodes and removals of one pass."""
 
-    def __init__(self, inputs: Inputs[ScaleDownCarry, None]) -> None:
+    def __init__(self, inputs: Inputs[ScaleDownCarry, None, None]) -> None:
         super().__init__(inputs)
         snapshot, self.carry = inputs.snapshot, inputs.carry
         self.use = NodeUse(

@@ -81,7 +81,7 @@ def disrupt_nodes(context: ScaleDownContext) -> None:
 STEPS: Final[tuple[Step[ScaleDownContext], ...]] = (stop_if_halted, advance_removals, disrupt_nodes)
 
 
-def decide(inputs: Inputs[ScaleDownCarry, None], /) -> Decision[ScaleDownCarry]:
+def decide(inputs: Inputs[ScaleDownCarry, None, None], /) -> Decision[ScaleDownCarry]:
     """Decide which nodes go, and how far those are that go."""
     context = ScaleDownContext(inputs)
     run_steps(context, STEPS)

@@ -29,7 +29,7 @@ from growth.observe.table import Table
 class ScaleUpContext(PassContext[ScaleUpCarry]):
     """Pools, offerings and pending pods of one pass."""
 
-    def __init__(self, inputs: Inputs[ScaleUpCarry, ScaleUpPlan]) -> None:
+    def __init__(self, inputs: Inputs[ScaleUpCarry, ScaleUpPlan, None]) -> None:
         super().__init__(inputs)
         snapshot = inputs.snapshot
         self.carry = inputs.carry

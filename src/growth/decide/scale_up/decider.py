@@ -47,7 +47,7 @@ def take_up_result(context: ScaleUpContext) -> None:
 STEPS: Final[tuple[Step[ScaleUpContext], ...]] = (take_up_result, stop_if_halted, carry_out_last_plan, plan_launches)
 
 
-def decide(inputs: Inputs[ScaleUpCarry, ScaleUpPlan], /) -> Decision[ScaleUpCarry]:
+def decide(inputs: Inputs[ScaleUpCarry, ScaleUpPlan, None], /) -> Decision[ScaleUpCarry]:
     """Decide what to launch for the pending pods."""
     context = ScaleUpContext(inputs)
     run_steps(context, STEPS)
