@@ -113,6 +113,7 @@ COHORT_MUTANTS: Final = (
     _mutant("what is lent is never taken back", "preemption._others", _nobody_else, test="cohort_properties"),
     _mutant("what was promised is forgotten", "admission.promised_to", _nobody, test="pod_sets_properties"),
     _mutant("who goes anyway does not go for it", "admission.victims", _by_right_alone, test="pod_sets_properties"),
+    _mutant("who was preempted borrows", "admission._Round._is_preemptor_ahead", _never, test="pod_sets_properties"),
     _mutant("who need not have gone is gone", "preemption._without_needless", _all_of_them, test="cohort_model"),
     _mutant("a strict head keeps nothing", "admission._Round._keep_share", _does_not_count, test="cohort_model"),
     _mutant(

@@ -54,6 +54,9 @@ class Pass:
         """The root of whoever got something in this pass, each time."""
         self.admitted: dict[str, tuple[Mapping[str, str], ...]] = {}
         self.sent_back: dict[str, str] = {}
+        self.asked: set[str] = set()
+        self.lines: dict[str, list[Work]] = {}
+        """Who is yet to be asked, by queue."""
         self.promised: dict[str, tuple[str, ...]] = {}
         """On which flavors somebody gets what others had."""
 
@@ -67,6 +70,7 @@ class Pass:
         lines: dict[str, list[Work]] = {}
         for work in sorted(waiting, key=lambda one: one.place(preemptors_first=self.preemptors_first)):
             lines.setdefault(work.queue.name, []).append(work)
+        self.lines = lines
         heads: dict[str, tuple[int, Choice | None]] = {}
         while lines:
             for name, line in lines.items():
@@ -76,14 +80,25 @@ class Pass:
             (stamp, choice), work = heads.pop(name), lines[name][0]
             if stamp != self.given_in_tree(work):
                 continue
+            self.asked.add(work.name)
             is_served = self.serve(work, choice)
             lines[name] = lines[name][1:] if is_served or not work.queue.is_strict else []
-            lines = {name: line for name, line in lines.items() if line}
+            self.lines = lines = {name: line for name, line in lines.items() if line}
         return Outcome(self.admitted, self.sent_back)
 
     def given_in_tree(self, work: Work) -> int:
         """How often somebody of its tree got something in this pass."""
         return self.given.count(work.queue.path[-1])
+
+    def is_preemptor_ahead(self, work: Work) -> bool:
+        """On purpose: who was sent back borrows nothing as long as somebody of its tree waits for others to go and was
+        not asked yet. It would be sent back again, for ever."""
+        return any(
+            one.is_waiting and one.name not in self.asked and (not one.queue.is_strict or line[0] is one)
+            for line in self.lines.values()
+            for one in line
+            if one.queue.path[-1] is work.queue.path[-1]
+        )
 
     def use(self, queue: Queue, usage: Amounts) -> None:
         self.uses.append((queue.name, usage))
@@ -93,6 +108,8 @@ class Pass:
         if choice is None:
             return False
         if choice.way == FREE:
+            if choice.height and work.was_sent_back and self.is_preemptor_ahead(work):
+                return False
             self.admitted[work.name] = choice.flavors
             self.use(work.queue, choice.usage)
             return True

@@ -4,11 +4,11 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from growth.api.queue.workload import PREEMPTED, QUOTA_RESERVED, SchedulingStats
+from growth.api.queue.workload import EVICTED, PREEMPTED, QUOTA_RESERVED, SchedulingStats
 from growth.decide.queue.preemption import promise, promised_to
 from tests.decide.queue.cohort_tree import Node, Queue, Quota, Work
 from tests.decide.queue.cohort_worlds import GROUPS, hold, put_tree, put_work
@@ -19,8 +19,9 @@ RED, BLUE = ("red", "cpu"), ("blue", "cpu")
 GPU = ("red", "example.com/gpu")
 CPU_AND_GPU = ((("cpu", "example.com/gpu"), ("red",)),)
 SEEDS = st.integers(0, 2**32)
-MOST_OFTEN = 2
-"""How often somebody is sent back for one thing that happened."""
+MOST_OFTEN = {True: 2, False: 4}
+"""How often somebody is sent back for one thing that happened, with and without ``waitingPreemptorsFirst``. Without it
+more important ones of the line may each take what was freed for a preemptor once: 3 times in 2 of 2,400 hours."""
 MOST_AN_HOUR = 20
 """How often in an hour in which something happens every minute: it was 12 at most in 5,300 hours."""
 
@@ -108,6 +109,28 @@ def test_who_waits_gets_what_those_have_who_go_whatever_is_short_by_then() -> No
     assert preemptions(stage) == {"borrower": 1}
 
 
+def test_two_large_ones_do_not_take_turns_with_what_is_freed_for_small_ones() -> None:
+    """Each team's large one borrows from the other team, and stands before the small one of its own team. Who preempted
+    it is overtaken once: then both large ones were preempted, and borrow nothing that somebody waits for."""
+    company = Node("company")
+    teams = [
+        Queue(name, company, {RED: Quota(3), BLUE: Quota(0)}, GROUPS[0], reclaim="Any") for name in ("here", "there")
+    ]
+    here, there = teams
+    stage = Stage(settings(wait=False))
+    put_tree(stage, [company, *teams])
+    put_holder(stage, Work("large-here", "1", here, 2, NOW, ({"cpu": 5},)), "red")
+    put_work(stage, Work("small-here", "2", here, 0, NOW, ({"cpu": 2},)))
+    put_work(stage, Work("small-there", "3", there, 1, NOW, ({"cpu": 2},)))
+    for said in stage.look().said:
+        stage.take(said)
+    assert [one.metadata.name for one in stage.workloads() if one.holds(EVICTED)] == ["large-here"]
+    put_work(stage, Work("large-there", "4", there, 2, NOW, ({"cpu": 5},)))
+    stage.settle()
+    assert stage.admitted() == ["small-here", "small-there"]
+    assert preemptions(stage) == {"large-here": 1, "large-there": 1}
+
+
 def an_hour(seed: int, minutes: int, *, late: float, preemptors_first: bool) -> None:
     life = Sets(seed, late=late, preemptors_first=preemptors_first)
     for number in range(8):
@@ -123,7 +146,7 @@ def an_hour(seed: int, minutes: int, *, late: float, preemptors_first: bool) -> 
             life.one_pass()
             continue
         often = life.come_to_rest()
-        assert max(often.values(), default=0) <= MOST_OFTEN, f"sent back again and again: {often}"
+        assert max(often.values(), default=0) <= MOST_OFTEN[preemptors_first], f"sent back again and again: {often}"
         life.stage.now += timedelta(minutes=1)
         assert not life.come_to_rest(), "somebody is sent back though nothing has happened"
     life.come_to_rest()
@@ -142,5 +165,7 @@ def test_whatever_happens_all_is_at_rest_soon(seed: int, late: float, preemptors
 @pytest.mark.long
 @profile(max_examples=200)
 @given(SEEDS, st.sampled_from([0.0, LATE]), st.booleans())
+@example(seed=1343, late=0.0, preemptors_first=False)
+@example(seed=20063, late=LATE, preemptors_first=False)
 def test_nobody_is_sent_back_often_in_an_hour(seed: int, late: float, preemptors_first: bool) -> None:  # noqa: FBT001
     an_hour(seed, 60, late=late, preemptors_first=preemptors_first)

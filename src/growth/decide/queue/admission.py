@@ -289,6 +289,9 @@ class _Round:
         if isinstance(found, AssignmentRefusal):
             return self._refuse(head, name, found.reason, found.why)
         if found.price.way is AssignmentMode.FREE:
+            if found.price.height and was_sent_back(draft.workload) and self._is_preemptor_ahead(name):
+                words = "it was preempted, and what it would borrow is for a workload that preempted others"
+                return self._refuse(head, name, "WaitingForQuota", words)
             admission = admission_of(name, found)
             self._give(head.key, admission, shut_in(self._context, admission, head.tried.refused))
             return True
@@ -303,6 +306,23 @@ class _Round:
         self._changed(name)
         wait(draft, WAITS_FOR_PREEMPTED, promise(found.chosen, [victim.holder.key[1] for victim in terminating]))
         return True
+
+    def _is_preemptor_ahead(self, name: str) -> bool:
+        """Whether somebody of this tree who waits for others to go is yet to be asked in this pass.
+
+        A preempted workload that is more important would come before it, borrow what was freed for it, and be
+        preempted again, for ever.
+        """
+        for other, walk in self._walks.items():
+            if self._trees[other] != self._trees[name]:
+                continue
+            line, front = self._backlog.lines[other].preemptors, walk.head
+            is_next = front is not None and other != name and other not in self._held_up
+            if front is not None and is_next and waits_for_preempted(self._context.drafts[front[0][1]].workload):
+                line = [*line, front[0]]
+            if any(key not in self._asked and key not in self._given for _, key in line):
+                return True
+        return False
 
     def _refuse(self, head: _Head, queue: str, reason: str, why: str) -> bool:
         draft = self._context.drafts[head.key]
