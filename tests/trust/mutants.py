@@ -278,7 +278,9 @@ def _by_tests(mutant: Mutant) -> Caught:
     failure = _Failure()
     with redirect_stdout(io.StringIO()):
         drawing = f"--hypothesis-profile={THOROUGH}"
-        pytest.main(["-q", "-x", "-p", "no:cacheprovider", drawing, *mutant.tests.split()], plugins=[failure])
+        # What is imported already cannot be rewritten, which makes failures no less visible.
+        quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "no:cacheprovider"]
+        pytest.main(["-q", "-x", *quiet, drawing, *mutant.tests.split()], plugins=[failure])
     return Caught(mutant.name, "tests" if failure.first else "", failure.ran, failure.first)
 
 
