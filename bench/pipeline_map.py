@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
 
+import msgspec
+
+from growth.api.settings.model import Settings
 from growth.decide.contract import Capability, Derivation, Fact, Stage
 from growth.decide.pipeline import PIPELINE, provided_by
 
@@ -48,7 +51,10 @@ def facts() -> list[type[Fact]]:
 
 def table() -> str:
     """One row for each stage."""
-    rows = ["| stage | needs | provides |", "|---|---|---|"]
+    rows = ["| stage | needs | provides | settings | writes |", "|---|---|---|---|---|"]
+    sections: dict[type[object], str] = {
+        type(section): name for name, section in msgspec.structs.asdict(Settings()).items()
+    }
     for stage in PIPELINE:
         needs = ", ".join(
             f"{need.fact.__name__}{'' if need.if_failed == 'skip' else ' (or its default)'}" for need in stage.needs
@@ -57,8 +63,16 @@ def table() -> str:
         if isinstance(stage, Capability) and stage.computes is not None:
             provides.append(f"{stage.computes.__name__} (in a later pass)")
         kind = "derived" if isinstance(stage, Derivation) else f"`--only {stage.name}`"
-        rows.append(f"| **{title(stage)}**, {kind} | {needs} | {', '.join(provides)} |")
+        section = sections[stage.settings] if isinstance(stage, Capability) and stage.settings is not None else ""
+        written = f"`{section}`" if section else ""
+        rows.append(f"| **{title(stage)}**, {kind} | {needs} | {', '.join(provides)} | {written} | {writes(stage)} |")
     return "\n".join(rows) + "\n"
+
+
+def writes(stage: Stage) -> str:
+    """The kinds that a stage writes, beside events."""
+    permissions = stage.permissions if isinstance(stage, Capability) else ()
+    return ", ".join(dict.fromkeys(one.kind.name for one in permissions))
 
 
 def picture() -> str:

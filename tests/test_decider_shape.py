@@ -3,8 +3,10 @@
 import ast
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from growth.api.settings.model import Settings
 from growth.decide.contract import AnyCapability
 from growth.decide.pipeline import CAPABILITIES
 from tests.repository import SOURCES
@@ -50,6 +52,12 @@ def test_decider_has_the_shape_of_all(package: Path) -> None:
 def test_metrics_stand_beside_the_decider(capability: AnyCapability) -> None:
     package = next(one for one in DECIDERS if f"growth.decide.{one.name}.decider" == capability.decide.__module__)
     assert bool(capability.metrics) is (package / "metrics.py").exists()
+
+
+def test_capability_has_a_section_of_the_settings_that_no_other_has() -> None:
+    sections = [one.settings for one in CAPABILITIES if one.settings is not None]
+    assert len(set(sections)) == len(sections) == 8
+    assert set(sections) <= {type(section) for section in msgspec.structs.asdict(Settings()).values()}
 
 
 def test_no_decider_names_a_state_of_nodes_outside_of_the_registry() -> None:

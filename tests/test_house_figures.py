@@ -14,11 +14,11 @@ from tests.repository import ROOT, SOURCES
 
 PRODUCT: Final = sorted(SOURCES.rglob("*.py"))
 LAB: Final = sorted((ROOT / "lab/src").rglob("*.py"))
-MOST_FILES, MOST_LINES = 480, 59_270
+MOST_FILES, MOST_LINES = 481, 59_470
 MOST_WITH_ONE_IMPORTER: Final = 61
 """Modules that one other module imports. Those of ``cli`` do not count, where each command stands alone, nor do steps
 and metrics of deciders, which their ``decider.py`` alone imports (decision 11)."""
-MOST_LOADED: Final = {"--help": 10, "run --help": 376, "status --help": 155}
+MOST_LOADED: Final = {"--help": 10, "run --help": 377, "status --help": 155}
 LOADED: Final = """
 import contextlib, io, sys
 from growth.cli.main import main

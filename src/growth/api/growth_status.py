@@ -1,6 +1,7 @@
 """``growth-status``: how the cluster is, in one ConfigMap, for people, for scripts, and for the next leader.
 
-Its key ``status`` is this, as JSON; its key ``summary`` the same in a few sentences.
+Its key ``status`` is this, as JSON; its key ``summary`` the same in a few sentences. Keys ``capability.NAME`` hold what
+capabilities report of themselves.
 
 What happened to one node, for people: each step with its instant, kept in ``growth-status`` beside the rest.
 
@@ -8,9 +9,10 @@ What happened to one node, for people: each step with its instant, kept in ``gro
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -72,6 +74,24 @@ class ClusterStatus(FrozenValue, frozen=True, omit_defaults=False):
     troubled: tuple[TroubledNode, ...] = ()
     """The first of them, most serious first."""
     troubled_in_all: int = 0
+
+
+_CAPABILITY: Final = "capability."
+
+
+def capability_key(name: str) -> str:
+    """Return the key under which the ConfigMap holds what a capability reports of itself."""
+    return f"{_CAPABILITY}{name}"
+
+
+def capabilities_in(found: ConfigMap | None) -> dict[str, dict[str, Any]]:
+    """Return what capabilities report of themselves, by name; what somebody else wrote there is passed over."""
+    statuses: dict[str, dict[str, Any]] = {}
+    for key, text in sorted((found.data if found is not None else {}).items()):
+        if key.startswith(_CAPABILITY):
+            with suppress(msgspec.DecodeError):
+                statuses[key.removeprefix(_CAPABILITY)] = msgspec.json.decode(text, type=dict[str, Any])
+    return statuses
 
 
 def status_in(found: ConfigMap | None) -> ClusterStatus | None:

@@ -3,19 +3,21 @@
 import ipaddress
 import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from growth import __version__
 from growth.api.settings.loading import EffectiveSettings
-from growth.api.settings.model import HealthSettings
+from growth.api.settings.model import HealthSettings, Settings
 from growth.cli.errors import UsageError
 from growth.cli.manifests_documents import Installation, documents
 from growth.cli.settings_options import with_settings
 from growth.cli.yaml_stream import yaml_stream
 from growth.cloud.errors import Invalid
 from growth.cloud.kwok.plugin import catalogue_from_file
+from growth.run.capability_plugins import CapabilityNotUsable, plugin_capabilities
+from growth.run.permissions import role_of
 from growth.run.shipped_manifests import shipped_policies, shipped_roles
 
 DEFAULT_IMAGE: Final = f"growth:{__version__}"
@@ -49,7 +51,7 @@ def manifests(effective: EffectiveSettings, image: str) -> None:
     Namespace, kinds, roles, settings, a Lease and a Deployment of two replicas. The settings that hold here (file,
     variables, flags) are those that will hold there, except for the kubeconfig and its context. The rights of the
     provider kwok are only granted if providers.enabled names it; the kinds, the rights and the admission policy of the
-    job queue are only there if queue.enabled says so.
+    job queue are only there if queue.enabled says so. Installed capabilities of other packages have a role each.
 
     \b
     Example:
@@ -70,9 +72,18 @@ def render(effective: EffectiveSettings, image: str) -> str:
         roles=shipped_roles(),
         policies=shipped_policies(),
         catalogue=_checked_catalogue(Path(catalogue)) if catalogue else "",
+        plugin_roles=_plugin_roles(effective.settings),
     )
     header = HEADER + (QUEUE_HEADER if effective.settings.queue.enabled else "")
     return yaml_stream(header, documents(installation))
+
+
+def _plugin_roles(settings: Settings) -> list[dict[str, Any]]:
+    try:
+        capabilities = plugin_capabilities()
+    except CapabilityNotUsable as error:
+        raise UsageError(str(error)) from error
+    return [role for one in capabilities if one.is_enabled(settings) for role in role_of(one, settings)]
 
 
 def _check_probes_can_reach(health: HealthSettings) -> None:

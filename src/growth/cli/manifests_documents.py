@@ -41,6 +41,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     roles: Sequence[Document]
     policies: Sequence[Document]
     catalogue: str = ""
+    plugin_roles: Sequence[Document] = ()
+    """Roles of capabilities from other packages."""
 
     @property
     def settings(self) -> Settings:
@@ -61,6 +63,7 @@ def documents(installation: Installation) -> list[Document]:
         _quota(settings),
         *definitions((*OWN_KINDS, *QUEUE_KINDS) if queue else OWN_KINDS),
         *(role for role in roles if role["kind"] != "Namespace"),
+        *(_moved(role, _places(settings)) for role in installation.plugin_roles),
         *policies,
         _lease(settings),
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": _metadata(SETTINGS_NAME, settings), "data": files},

@@ -6,11 +6,12 @@ It goes by what the leader wrote down: what one said that is gone is shown, and 
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
 from growth.api.core import ConfigMap
-from growth.api.growth_status import GROWTH_STATUS, ClusterStatus, TroubledNode, status_in
+from growth.api.growth_status import GROWTH_STATUS, ClusterStatus, TroubledNode, capabilities_in, status_in
 from growth.api.node_pool import NodeCounts, NodePool
 from growth.api.status import condition_of
 from growth.decide.capacity.availability import TOO_MANY_SURPRISES
@@ -85,6 +86,8 @@ class StatusReport(msgspec.Struct, frozen=True):
     troubled: tuple[TroubledNode, ...] = ()
     """The first of those that do not simply work, worst first."""
     troubled_in_all: int = 0
+    capabilities: dict[str, dict[str, Any]] = {}
+    """What capabilities from other packages report of themselves, by name."""
 
     @property
     def exit_code(self) -> int:
@@ -122,6 +125,7 @@ def report_of(
         pools=tuple(_pools(pools, status, now)),
         troubled=status.troubled,
         troubled_in_all=status.troubled_in_all,
+        capabilities=capabilities_in(found),
     )
 
 

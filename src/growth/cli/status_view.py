@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -62,7 +62,14 @@ def view(report: StatusReport, width: int, rows: int | None = None) -> Renderabl
         parts += [Text(), *pools]
     if report.troubled:
         parts += [Text(), _troubled(report, width, rows)]
+    if report.capabilities:
+        parts += [Text(), *map(_capability, report.capabilities.items())]
     return Group(*parts, Text(), _next(report))
+
+
+def _capability(reported: tuple[str, dict[str, Any]]) -> Text:
+    name, status = reported
+    return Text.assemble((f"{name}  ", "dim"), ", ".join(f"{field}: {value}" for field, value in status.items()))
 
 
 # How the cluster is

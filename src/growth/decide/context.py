@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
+import msgspec
+
 from growth.api.actions import Action, Hold
 from growth.api.settings.model import Settings
 from growth.decide.contract import CarryT, ClockTrust, Decision, Fact, Facts, Inputs, Measurement, Outcomes
@@ -25,6 +27,7 @@ class PassContext(Generic[CarryT]):
         self.deadlines: list[datetime] = []
         self.provided: list[Fact] = []
         self.measurements: list[Measurement] = []
+        self.status: msgspec.Struct | None = None
 
     def since(self, written: datetime | None) -> datetime:
         """Return the instant from which a deadline counts that began when this was written."""
@@ -48,6 +51,7 @@ class PassContext(Generic[CarryT]):
             requeue_at=self.requeue_at,
             compute=compute,
             measurements=tuple(self.measurements),
+            status=self.status,
         )
 
 

@@ -17,6 +17,7 @@ from growth.api.actions import Action, Hold, Outcome, OutcomeKey
 from growth.api.core import ObjectReference
 from growth.api.kinds import Kind
 from growth.api.settings.model import Settings
+from growth.api.settings.section import Section
 from growth.decide.elapsed import since
 from growth.observe.snapshot import Snapshot
 
@@ -68,6 +69,12 @@ class RecoveredAt(Fact, frozen=True):
     """Since when the cluster is healthy enough to act in: what passed before that ages no deadline."""
 
     at: datetime | None = None
+
+
+class ReportedStatuses(Fact, frozen=True):
+    """What capabilities reported about themselves in the pass before, by name. Known from the start of a pass."""
+
+    by_capability: dict[str, msgspec.Struct] = {}
 
 
 class Need(msgspec.Struct, frozen=True):
@@ -216,6 +223,8 @@ class Decision(msgspec.Struct, Generic[CarryT], frozen=True, kw_only=True):
     """What takes too long for a pass. It owns all that it reads and runs on a thread; its result comes with the inputs
     of a later pass. One is under way at a time; others that are asked for meanwhile are forgotten."""
     measurements: tuple[Measurement, ...] = ()
+    status: msgspec.Struct | None = None
+    """What ``growth status`` shows of the capability; of the type that it declares (``Capability.status``)."""
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -281,6 +290,10 @@ class Capability(msgspec.Struct, Generic[CarryT, ResultT, IndexT], frozen=True, 
     permissions: tuple[WritePermission, ...] = ()
     """What it writes; what it watches follows from ``watches``."""
     metrics: tuple[Metric, ...] = ()
+    settings: type[Section] | None = None
+    """Its section of the settings. That of a capability from another package has the capability's name."""
+    status: type[msgspec.Struct] | None = None
+    """What it reports of itself, for ``growth status``."""
     is_late: bool = False
     """Whether other capabilities start before its kinds are read; it sees for itself which are not (``unread``)."""
     scope: Literal["leader", "every_replica"] = "leader"

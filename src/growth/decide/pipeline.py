@@ -24,7 +24,16 @@ from typing import Final
 from growth.decide.capacity.demand_history import RECENT_DEMAND
 from growth.decide.capacity.offering_catalog import OFFERING_CATALOG
 from growth.decide.consolidation.decider import CAPABILITY as CONSOLIDATION
-from growth.decide.contract import AnyCapability, Capability, Derivation, Fact, Facts, RecoveredAt, Stage
+from growth.decide.contract import (
+    AnyCapability,
+    Capability,
+    Derivation,
+    Fact,
+    Facts,
+    RecoveredAt,
+    ReportedStatuses,
+    Stage,
+)
 from growth.decide.facts.pending_pods import PENDING_PODS
 from growth.decide.failover.decider import CAPABILITY as FAILOVER
 from growth.decide.node_memory.decider import CAPABILITY as NODE_MEMORY
@@ -67,6 +76,7 @@ def check(stages: Sequence[Stage]) -> None:
                 raise BrokenPipeline(f"{fact.__name__} is provided by {everywhere[fact]} and by {stage.name}")
             everywhere[fact] = stage.name
     known = {one.computes for one in stages if isinstance(one, Capability) and one.computes is not None}
+    known.add(ReportedStatuses)
     for stage in stages:
         for need in stage.needs:
             if need.fact not in known:
@@ -147,5 +157,7 @@ def chosen(names: Sequence[str], known: Sequence[AnyCapability] = CAPABILITIES) 
             raise UnknownCapability(f"there is no capability {name!r}{hint}: {expected}")
     wanted = set(names) or set(by_name)
     needed = {need.fact for name in wanted for need in by_name[name].needs}
+    if any(by_name[name].status is not None for name in wanted):
+        needed.add(ReportedStatuses)
     wanted |= {str(one.name) for one in known if not needed.isdisjoint(one.reports)}
     return tuple(capability for capability in known if capability.name in wanted)

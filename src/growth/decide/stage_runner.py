@@ -25,6 +25,7 @@ from growth.decide.contract import (
     Inputs,
     Outcomes,
     Replica,
+    ReportedStatuses,
     Running,
     Stage,
 )
@@ -61,10 +62,12 @@ class StageRunner:
         self._carries: dict[str, Any] = {}
         self._indexes: dict[str, IncrementalIndex] = {}
         self._derived: dict[type[Fact], Fact] = {}
+        self._statuses = ReportedStatuses()
 
     def run(self, given: PassInputs) -> Iterator[StageEnd]:
         """Let each stage decide, in order; the end of one is dealt with before the next decides."""
-        board = FactBoard(self._computed(given.computations))
+        board = FactBoard({**self._computed(given.computations), ReportedStatuses: self._statuses})
+        statuses: dict[str, msgspec.Struct] = {}
         for stage in self._stages:
             if why := board.why_skipped(stage):
                 end = self._skip(stage, why)
@@ -74,7 +77,10 @@ class StageRunner:
                 end = self._decide(stage, given, board, stage.decide)
             if end.why_skipped or end.error is not None:
                 board.fail(stage)
+            if end.decision is not None and end.decision.status is not None:
+                statuses[stage.name] = end.decision.status
             yield end
+        self._statuses = ReportedStatuses(statuses)
 
     def shut_down(self, given: PassInputs) -> Iterator[StageEnd]:
         """Let capabilities decide a last time."""

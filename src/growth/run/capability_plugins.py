@@ -1,12 +1,12 @@
 """Capabilities from other packages: entry points of the group ``growth.capabilities``, after Growth's own stages."""
 
 from importlib.metadata import EntryPoint, entry_points
-from typing import Final, cast
+from typing import cast
 
+from growth.api.settings.extensions import GROUP
+from growth.api.settings.model import Settings
 from growth.decide.contract import AnyCapability, Capability
 from growth.decide.pipeline import CAPABILITIES, PIPELINE, BrokenPipeline, check
-
-GROUP: Final = "growth.capabilities"
 
 
 class CapabilityNotUsable(Exception):
@@ -18,10 +18,12 @@ class CapabilityNotUsable(Exception):
 
 def installed_capabilities() -> tuple[AnyCapability, ...]:
     """Return Growth's own capabilities, and those of other packages. Raises CapabilityNotUsable."""
-    return (*CAPABILITIES, *_plugins())
+    return (*CAPABILITIES, *plugin_capabilities())
 
 
-def _plugins() -> list[AnyCapability]:
+def plugin_capabilities() -> list[AnyCapability]:
+    """Return the capabilities of other packages. Raises CapabilityNotUsable."""
+    sections = Settings.__struct_fields__
     found: list[AnyCapability] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
         try:
@@ -34,6 +36,8 @@ def _plugins() -> list[AnyCapability]:
         capability = cast("AnyCapability", loaded)
         if any(one.name == capability.name for one in (*CAPABILITIES, *found)):
             raise CapabilityNotUsable(entry, f"another capability has the name {capability.name!r}")
+        if capability.settings is not None and capability.name in sections:
+            raise CapabilityNotUsable(entry, f"the settings have a section {capability.name!r} of their own")
         try:
             check((*PIPELINE, *found, capability))
         except BrokenPipeline as error:

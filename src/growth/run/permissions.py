@@ -5,8 +5,8 @@ The shipped role (charts/growth/rbac.yaml) grants all of them together. Here eac
 both equal, and every scenario checks that a capability writes nothing that is not listed here.
 """
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
 
 from growth.api.kinds import EVENTS, LEASES, Kind
 from growth.api.settings.model import Settings
@@ -14,6 +14,9 @@ from growth.decide.contract import AnyCapability
 from growth.kube.permission_review import ScopedPermission
 from growth.kube.verbs import Permission
 from growth.run.informers import part_of
+from growth.run.shipped_manifests import ACCOUNT
+
+_RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def needs_of(capability: AnyCapability, settings: Settings) -> frozenset[ScopedPermission]:
@@ -36,6 +39,36 @@ def needs(capabilities: Collection[AnyCapability], settings: Settings) -> dict[S
         for one in needs_of(capability, settings):
             found[one] = (*found.get(one, ()), capability.name)
     return dict(sorted(found.items()))
+
+
+def role_of(capability: AnyCapability, settings: Settings) -> list[dict[str, Any]]:
+    """Return the roles that a capability from another package needs beside the shipped one, each with its binding."""
+    found: dict[str, dict[tuple[str, str, str], set[str]]] = {}
+    for one in needs_of(capability, settings):
+        rule = one.permission.group, one.permission.resource, one.name
+        found.setdefault(one.namespace, {}).setdefault(rule, set()).add(one.permission.verb)
+    return [
+        document for namespace, rules in sorted(found.items()) for document in _bound(capability.name, namespace, rules)
+    ]
+
+
+def _bound(capability: str, namespace: str, rules: Mapping[tuple[str, str, str], set[str]]) -> list[dict[str, Any]]:
+    kind = "Role" if namespace else "ClusterRole"
+    place, account = ACCOUNT
+    metadata = {"name": f"{account}-{capability}"} | ({"namespace": namespace} if namespace else {})
+    granted = [
+        {"apiGroups": [group], "resources": [resource]}
+        | ({"resourceNames": [name]} if name else {})
+        | {"verbs": sorted(verbs)}
+        for (group, resource, name), verbs in sorted(rules.items())
+    ]
+    role_ref = {"apiGroup": _RBAC, "kind": kind, "name": metadata["name"]}
+    subjects = [{"kind": "ServiceAccount", "name": account, "namespace": place}]
+    head = {"apiVersion": f"{_RBAC}/v1"}
+    return [
+        head | {"kind": kind, "metadata": metadata, "rules": granted},
+        head | {"kind": f"{kind}Binding", "metadata": metadata, "roleRef": role_ref, "subjects": subjects},
+    ]
 
 
 def _following(kind: Kind[Any], settings: Settings) -> Iterator[ScopedPermission]:

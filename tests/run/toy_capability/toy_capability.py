@@ -1,15 +1,31 @@
-"""A capability of another package, as small as one can be: it counts nodes, and holds if there are none."""
+"""A capability of another package, as small as one can be: it counts nodes, and holds if there are too few."""
+
+from typing import Annotated
 
 import msgspec
 
 from growth.api.actions import Hold
 from growth.api.core import ObjectReference
 from growth.api.kinds import NODES
+from growth.api.settings.section import Section, meaning
 from growth.decide.context import PassContext, run_steps
 from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, Measurement, Metric, Need
 from growth.decide.facts.cluster_state import ClusterState
 
 READY = Metric("toy_ready_nodes", "Nodes that work.", "gauge")
+
+
+class ToySettings(Section, frozen=True):
+    """How many nodes are enough."""
+
+    least_nodes: Annotated[int, meaning("How many nodes must work.", ge=0)] = 1
+
+
+class ToyStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """What ``growth status`` shows."""
+
+    ready_nodes: int
+    least_nodes: int
 
 
 class ToyCarry(msgspec.Struct, frozen=True):
@@ -19,12 +35,13 @@ class ToyCarry(msgspec.Struct, frozen=True):
 
 
 def count_nodes(context: PassContext[ToyCarry]) -> None:
-    """Measure the nodes, and hold if none works."""
-    ready = context.facts.get(ClusterState).ready
+    """Measure the nodes, and hold if too few work."""
+    ready, least = context.facts.get(ClusterState).ready, context.settings.extension(ToySettings).least_nodes
     context.measurements.append(Measurement(READY, ready))
-    if not ready:
+    context.status = ToyStatus(ready, least)
+    if ready < least:
         subject = ObjectReference(kind="Namespace", name="default", api_version="v1")
-        context.said.append(Hold(subject=subject, why="no node works", reason="NoNodes"))
+        context.said.append(Hold(subject=subject, why=f"{ready} nodes work, and {least} must", reason="TooFewNodes"))
 
 
 def decide(inputs: Inputs[ToyCarry, None, None], /) -> Decision[ToyCarry]:
@@ -41,4 +58,6 @@ CAPABILITY = Capability(
     watches=(NODES,),
     needs=(Need(ClusterState),),
     metrics=(READY,),
+    settings=ToySettings,
+    status=ToyStatus,
 )

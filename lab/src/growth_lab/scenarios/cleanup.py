@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.node_memory import SHARD_LABEL, SHARD_LEASES, SHARD_OF
@@ -40,6 +41,8 @@ async def sweep(client: Client) -> None:
     await _unregister_all(client)
     await _detach_all(client)
     await _forget_all(client)
+    with suppress(NotFound):  # a next Growth would go on from an unhealthy cluster
+        await client.delete(CONFIG_MAPS, GROWTH_STATUS, _GROWTHS_NAMESPACE)
     for machine in (await client.list(CONFIG_MAPS, _GROWTHS_NAMESPACE, label_selector=SELECTOR)).items:
         with suppress(NotFound):
             await client.delete(CONFIG_MAPS, machine.metadata.name, _GROWTHS_NAMESPACE)

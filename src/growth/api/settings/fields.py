@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import cache
+from itertools import chain
 from typing import Any, cast
 
 import msgspec
 from msgspec import inspect
 
 from growth.api.duration import DurationError, format_duration, parse_duration
+from growth.api.settings.extensions import installed_sections
 from growth.api.settings.model import Settings
 
 Value = str | int | timedelta | tuple[str, ...] | None
@@ -139,8 +141,13 @@ def worded(value: Value, nothing: str = NEVER) -> str:
 
 @cache
 def setting_fields() -> tuple[SettingField, ...]:
-    """Every setting, in the order of the class."""
-    return tuple(_fields(cast("inspect.StructType", inspect.type_info(Settings)), ""))
+    """Every setting, in the order of the class; then those of capabilities from other packages."""
+    own = _fields(cast("inspect.StructType", inspect.type_info(Settings)), "")
+    others = (
+        _fields(cast("inspect.StructType", inspect.type_info(section)), f"{name}.")
+        for name, section in installed_sections()
+    )
+    return tuple(chain(own, *others))
 
 
 def _fields(section: inspect.StructType, prefix: str) -> Iterator[SettingField]:
@@ -148,7 +155,7 @@ def _fields(section: inspect.StructType, prefix: str) -> Iterator[SettingField]:
         path = f"{prefix}{field.encode_name}"
         if isinstance(field.type, inspect.StructType):
             yield from _fields(field.type, f"{path}.")
-        else:
+        elif not isinstance(field.type, inspect.DictType):  # the sections of other packages are asked for themselves
             yield _field(path, field)
 
 

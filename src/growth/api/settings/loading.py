@@ -12,6 +12,7 @@ import msgspec
 import yaml
 from msgspec import inspect
 
+from growth.api.settings.extensions import installed_sections
 from growth.api.settings.fields import PREFIX, BadItem, SettingField, Value, plain, setting_fields
 from growth.api.settings.model import Section, Settings
 
@@ -160,7 +161,8 @@ def _settings(values: Mapping[str, Value]) -> Settings:
         for section in sections:
             inner = inner.setdefault(section, {})
         inner[name] = value
-    return msgspec.convert(document, Settings)
+    others = {name: msgspec.convert(document.pop(name, {}), section) for name, section in installed_sections()}
+    return msgspec.structs.replace(msgspec.convert(document, Settings), extensions=others)
 
 
 def _contradictions(section: Section, prefix: str, fields: list[EffectiveSetting], file_name: str) -> Iterator[str]:
@@ -173,6 +175,8 @@ def _contradictions(section: Section, prefix: str, fields: list[EffectiveSetting
         inner = getattr(section, field.name)
         if isinstance(inner, Section):
             yield from _contradictions(inner, f"{prefix}{field.encode_name}.", fields, file_name)
+    for name, extension in section.extensions.items() if isinstance(section, Settings) else ():
+        yield from _contradictions(extension, f"{name}.", fields, file_name)
 
 
 def _problem(path: str, raw: object, expected: str, source: str) -> str:

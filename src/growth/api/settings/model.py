@@ -6,12 +6,14 @@ stands; its meaning, bounds and default stand beside it. How texts become these 
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from growth.api.duration import format_duration
 from growth.api.settings.node_memory import MemorySettings
 from growth.api.settings.queue import QueueSettings
 from growth.api.settings.section import DNS_LABEL, Section, meaning
+
+SectionT = TypeVar("SectionT", bound=Section)
 
 
 class KubeSettings(Section, frozen=True):
@@ -313,6 +315,12 @@ class Settings(Section, frozen=True):
     failover: FailoverSettings = FailoverSettings()
     memory: MemorySettings = MemorySettings()
     queue: QueueSettings = QueueSettings()
+    extensions: dict[str, Section] = {}
+    """Sections of capabilities from other packages, by the name of the capability."""
+
+    def extension(self, section: type[SectionT]) -> SectionT:
+        """Return the section of this class that a capability from another package brings."""
+        return next((one for one in self.extensions.values() if isinstance(one, section)), section())
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
         """Servers of two clusters in one project can be told apart by nothing but the cluster's name."""

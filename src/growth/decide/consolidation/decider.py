@@ -13,6 +13,7 @@ import msgspec
 
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
+from growth.api.settings.model import ConsolidateSettings
 from growth.decide.capacity.demand_history import LOOKS_WITHIN, RecentDemand
 from growth.decide.capacity.offering_catalog import OfferingCatalog
 from growth.decide.consolidation.carry import ConsolidationCarry
@@ -83,6 +84,7 @@ CAPABILITY: Final = Capability(
     name=CapabilityName("consolidate"),
     decide=decide,
     initial_carry=lambda _snapshot, _settings: ConsolidationCarry(),
+    settings=ConsolidateSettings,
     watches=(*PLACEMENT_KINDS, POD_DISRUPTION_BUDGETS, NODE_MOVES, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS),
     permissions=(
         WritePermission("get create", NODE_REQUESTS),

@@ -13,6 +13,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.growth_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENTS
 from growth.api.out_of_service import PROOF
+from growth.api.settings.model import FailoverSettings
 from growth.decide.context import STOP, Step, Stop, run_steps
 from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, Need, WritePermission, own_namespace
 from growth.decide.facts.cluster_state import ClusterState
@@ -77,6 +78,7 @@ CAPABILITY: Final = Capability(
     name=CapabilityName("failover"),
     decide=decide,
     initial_carry=lambda snapshot, settings: FailoverCarry(timelines=remembered_timelines(snapshot, settings)),
+    settings=FailoverSettings,
     watches=(PODS, NODES, VOLUME_ATTACHMENTS, LEASES, CONFIG_MAPS, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS),
     permissions=(
         WritePermission("patch delete", NODES),

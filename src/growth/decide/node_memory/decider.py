@@ -11,6 +11,7 @@ from typing import Final
 
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES
 from growth.api.node_memory import MEMORIES, SHARD_LEASES, TRANSACTIONS
+from growth.api.settings.node_memory import MemorySettings
 from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, WritePermission, own_namespace
 from growth.decide.node_memory.carry import NodeMemoryCarry
 from growth.decide.node_memory.metrics import METRICS
@@ -27,6 +28,7 @@ CAPABILITY: Final = Capability(
     name=CapabilityName("memory"),
     decide=decide,
     initial_carry=lambda _snapshot, _settings: NodeMemoryCarry(),
+    settings=MemorySettings,
     watches=(NODES, MEMORIES, TRANSACTIONS, SHARD_LEASES),
     permissions=(
         WritePermission("patch", NODES),

@@ -13,6 +13,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.kinds import NODES, PODS
 from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
+from growth.api.settings.model import ProvisionSettings
 from growth.decide.capacity.offering_catalog import OfferingCatalog
 from growth.decide.context import Step, run_steps
 from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, Need, WritePermission
@@ -63,6 +64,7 @@ CAPABILITY: Final = Capability(
     name=CapabilityName("provision"),
     decide=decide,
     initial_carry=lambda _snapshot, _settings: NodeRequestsCarry(),
+    settings=ProvisionSettings,
     watches=(PODS, NODES, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS),
     permissions=(
         WritePermission("get create", NODE_REQUESTS),

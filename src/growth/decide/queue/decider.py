@@ -20,6 +20,7 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, QUEUE_KINDS, RE
 from growth.api.queue.kueue_installation import KUEUES_OWN
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.pod_defaults import FILLING_KINDS
+from growth.api.settings.queue import QueueSettings
 from growth.decide.capacity.offering_catalog import OfferingCatalog
 from growth.decide.context import Step, run_steps
 from growth.decide.contract import Capability, CapabilityName, Decision, Inputs, Need, WritePermission
@@ -70,9 +71,8 @@ def report_events(context: QueueContext) -> None:
 
 def report_queues(context: QueueContext) -> None:
     """Write the statuses of the queues."""
-    carry = context.carry
-    queues = report(context, carry.queues)
-    context.carry = msgspec.structs.replace(carry, queues=queues)
+    queues = report(context, context.carry.queues)
+    context.carry = msgspec.structs.replace(context.carry, queues=queues)
     context.instants += [one for one in (queues.again_at,) if one is not None]
 
 
@@ -146,6 +146,7 @@ CAPABILITY: Final = Capability(
     decide=decide,
     initial_carry=lambda _snapshot, _settings: QueueCarry(),
     new_index=QueueIndex,
+    settings=QueueSettings,
     watches=(
         *(NAMESPACES, PRIORITY_CLASSES, QUEUED_JOBS, QUEUED_PODS, *FILLING_KINDS, *(own.kind for own in QUEUE_KINDS)),
         # Why pods do not start, and the machines that they wait for.

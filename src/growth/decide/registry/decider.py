@@ -9,6 +9,7 @@ from typing import Final
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.growth_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS, NODES
+from growth.api.settings.model import RegistrySettings
 from growth.decide.context import Step, run_steps
 from growth.decide.contract import (
     Capability,
@@ -16,6 +17,7 @@ from growth.decide.contract import (
     Decision,
     Inputs,
     Need,
+    ReportedStatuses,
     WritePermission,
     own_namespace,
 )
@@ -52,7 +54,8 @@ CAPABILITY: Final = Capability(
         WritePermission("create", CONFIG_MAPS, namespace=own_namespace),
         WritePermission("get patch", CONFIG_MAPS, namespace=own_namespace, name=GROWTH_STATUS),
     ),
-    needs=(Need(ClusterState),),
-    reports=(ClusterState,),
+    needs=(Need(ClusterState), Need(ReportedStatuses)),
+    reports=(ClusterState, ReportedStatuses),
+    settings=RegistrySettings,
     metrics=METRICS,
 )

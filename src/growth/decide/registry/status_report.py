@@ -16,11 +16,14 @@ from growth.api.growth_status import (
     ClusterStatus,
     PoolHealth,
     TroubledNode,
+    capabilities_in,
+    capability_key,
     status_in,
 )
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.references import reference_by_name, reference_to
 from growth.api.timestamp import format_time
+from growth.decide.contract import ReportedStatuses
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
 from growth.decide.registry.carry import RegistryCarry
@@ -60,7 +63,8 @@ def write_status(context: RegistryContext) -> None:
     there: ConfigMap | None = snapshot.table(CONFIG_MAPS).get((settings.namespace, GROWTH_STATUS))
     wanted = status_of(cluster)
     known = status_in(there)
-    if known == wanted:
+    reported, is_reported = _reported(context, there)
+    if known == wanted and is_reported:
         return
     if known is not None and _what_matters(known) == _what_matters(wanted) and carry.written_at is not None:
         again_at = carry.written_at + _NUMBERS_EVERY
@@ -68,7 +72,7 @@ def write_status(context: RegistryContext) -> None:
             context.remind(again_at)
             return
     context.carry = RegistryCarry(snapshot.now)
-    data = {STATUS: msgspec.json.encode(wanted).decode(), SUMMARY: _summary(wanted)}
+    data = {STATUS: msgspec.json.encode(wanted).decode(), SUMMARY: _summary(wanted), **reported}
     why = "the cluster is healthy" if wanted.is_healthy else "the cluster is unhealthy"
     if there is None:
         subject = reference_by_name(CONFIG_MAPS, GROWTH_STATUS, settings.namespace)
@@ -78,6 +82,18 @@ def write_status(context: RegistryContext) -> None:
     body: dict[str, Any] = {"data": data}
     version = there.metadata.resource_version
     context.said.append(PatchObject(subject=subject, why=why, body=body, resource_version=version))
+
+
+def _reported(context: RegistryContext, there: ConfigMap | None) -> tuple[dict[str, str | None], bool]:
+    """What capabilities report of themselves, with nothing for those that do not run; and whether it is there."""
+    reported: dict[str, str | None] = {
+        capability_key(name): msgspec.json.encode(status).decode()
+        for name, status in context.facts.get(ReportedStatuses).by_capability.items()
+    }
+    gone = capabilities_in(there).keys() - context.inputs.replica.enabled
+    known = there.data if there is not None else {}
+    is_there = not gone and all(known.get(key) == text for key, text in reported.items())
+    return reported | dict.fromkeys(map(capability_key, gone)), is_there
 
 
 def _what_matters(status: ClusterStatus) -> tuple[object, ...]:

@@ -16,6 +16,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.kinds import NODES, PODS, VOLUME_ATTACHMENTS
 from growth.api.offering import POOL
 from growth.api.references import reference_to
+from growth.api.settings.model import RemovalSettings
 from growth.decide.capacity.disruptability import was_ours
 from growth.decide.capacity.offering_catalog import OfferingCatalog
 from growth.decide.context import STOP, Step, Stop, run_steps
@@ -92,6 +93,7 @@ CAPABILITY: Final = Capability(
     name=CapabilityName("shrink"),
     decide=decide,
     initial_carry=lambda _snapshot, _settings: ScaleDownCarry(),
+    settings=RemovalSettings,
     watches=(PODS, NODES, VOLUME_ATTACHMENTS, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS),
     permissions=(
         WritePermission("get create", NODE_REMOVAL_REQUESTS),

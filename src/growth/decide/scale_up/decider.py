@@ -16,6 +16,7 @@ import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import PODS
+from growth.api.settings.model import GrowSettings
 from growth.decide.capacity.demand_history import RecentDemand
 from growth.decide.capacity.offering_catalog import OfferingCatalog
 from growth.decide.context import Step, run_steps
@@ -58,6 +59,7 @@ CAPABILITY: Final = Capability(
     name=CapabilityName("grow"),
     decide=decide,
     initial_carry=lambda snapshot, _settings: ScaleUpCarry(nodes_heard=snapshot.nodes_heard),
+    settings=GrowSettings,
     watches=(*PLACEMENT_KINDS, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS),
     permissions=(
         WritePermission("get create", NODE_REQUESTS),
