@@ -36,12 +36,10 @@ setup: .venv/ready ## make .venv with the pinned, hashed dependencies of Growth 
 demo: setup ## watch Growth through a sale, down to the bill: half a minute in this terminal, no real cluster needed
 	@$(BIN)/growth demo
 
-check: .venv/dev ## lint, types, import rules and unit tests, under a minute
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check --quiet .
-	@$(BIN)/lint-imports --no-logo 2>&1 | tail -n 4
-	@$(BIN)/pyright --warnings & types=$$!; tests=0; \
-	  $(BIN)/pytest -n 2 -m 'not cluster and not long' || tests=$$?; wait $$types; exit $$tests
+check: .venv/dev ## lint, types, import rules and unit tests: a little more than a minute
+	@{ $(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/pyright --warnings && \
+	  $(BIN)/lint-imports --no-logo | tail -n 4; } & rules=$$!; tests=0; \
+	  $(BIN)/pytest -n 2 -m 'not cluster and not long' || tests=$$?; wait $$rules && exit $$tests
 
 test: check ## everything: check, long tests, four times as many examples, then all on a real control plane (built once, about 6 minutes, then cached)
 	@$(BIN)/pytest -n 2 -m '(long or hypothesis) and not cluster' --hypothesis-profile=thorough
