@@ -105,7 +105,7 @@ COHORT_MUTANTS: Final = (
     _mutant("older ones of the same priority go", "preemption._may_go_in_queue", _also_older, test="preemption"),
     _mutant("there is no threshold", "admission.victims", _any_threshold, "up to a threshold"),
     _mutant("what is waited for is free", "ledger.QuotaLedger.use", _does_not_count, test="preemption_order"),
-    _mutant("who waits for the preempted may be overtaken", _LINE, _never, test="cohort_properties"),
+    _mutant("who waits for the preempted may be overtaken", _LINE, _never, test="cohort_model"),
     _mutant("strict preemptors may be overtaken", _WAITS, _never, test="cohort_properties"),
     _mutant("waiting preemptors come first", "queue_entry.place_of", _preemptors_first, test="preemption_order"),
     _mutant("who borrows takes what is others' own", "preemption._would_return", _nobody, test="cohort_properties"),
