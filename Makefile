@@ -57,7 +57,7 @@ upgrade: .venv/dev ## this version of Growth and an older one take over from eac
 	@$(BIN)/growth cluster build
 	@$(BIN)/python -m tests.takeover
 
-crash: .venv/dev ## stop Growth before and after every side effect of every story, then on a real control plane: ten minutes
+crash: .venv/dev ## stop Growth before and after every side effect of every story, then on a real control plane: three quarters of an hour
 	@$(BIN)/python -m tests.trust.crash
 	@$(BIN)/growth cluster build
 	@$(BIN)/python -m tests.trust.crash --real

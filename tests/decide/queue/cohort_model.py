@@ -108,7 +108,8 @@ class Pass:
         if choice is None:
             return False
         if choice.way == FREE:
-            if choice.height and work.was_sent_back and self.is_preemptor_ahead(work):
+            is_back = work.was_sent_back and not work.is_waiting
+            if is_back and choice.height and self.is_preemptor_ahead(work):
                 return False
             self.admitted[work.name] = choice.flavors
             self.use(work.queue, choice.usage)

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
@@ -147,6 +147,8 @@ def live(seed: int, *, preemptors_first: bool = False) -> None:
 
 @profile(max_examples=examples(80))
 @given(SEEDS, st.booleans())
+@example(seed=1429, preemptors_first=False)  # a head that has to borrow stands before a preemptor
+@example(seed=3607, preemptors_first=False)  # a preemptor was itself preempted, and another one waits
 def test_those_are_admitted_and_sent_back_whom_the_model_says(seed: int, preemptors_first: bool) -> None:  # noqa: FBT001
     live(seed, preemptors_first=preemptors_first)
 

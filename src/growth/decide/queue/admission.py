@@ -289,7 +289,8 @@ class _Round:
         if isinstance(found, AssignmentRefusal):
             return self._refuse(head, name, found.reason, found.why)
         if found.price.way is AssignmentMode.FREE:
-            if found.price.height and was_sent_back(draft.workload) and self._is_preemptor_ahead(name):
+            is_back = was_sent_back(draft.workload) and not waits_for_preempted(draft.workload)
+            if is_back and found.price.height and self._is_preemptor_ahead(name):
                 words = "it was preempted, and what it would borrow is for a workload that preempted others"
                 return self._refuse(head, name, "WaitingForQuota", words)
             admission = admission_of(name, found)
