@@ -87,7 +87,7 @@ async def a_more_important_newcomer_starts_before_a_waiting_preemptor(play: Play
     assert (starts(play, "low"), await evictions(play, "low")) == (1, ONCE)
 
 
-@STORIES.story(ignores=CHANCE)
+@STORIES.story(ignores=CHANCE, unless_stopped="who is stopped before the preemptor starts finds the newcomer there")
 async def with_waiting_preemptors_first_the_newcomer_starts_after_them(play: Play) -> None:
     """``waitingPreemptorsFirst``, as in Kueue: the preemptor starts, is preempted, and starts once more."""
     settings = requeuing(timeout=PATIENT_SECONDS)
